@@ -146,6 +146,22 @@ static void arguments_that_no_tool_has_are_refused_by_what_writes(void **state) 
 	close_server(&server);
 }
 
+/* The client's hook gives JSON within a text, which the check of the message does not reach. */
+static void json_in_the_text_of_a_hook_may_nest_deeply(void **state) {
+	enum { DEPTH = 1000000 };
+	struct server server;
+	st_auto(st_buf) args = ST_BUF_INIT;
+	open_server(&server, *state);
+	st_buf_adds(&args, "{\"hook_event_name\":\"PostToolUse\",\"session_id\":\"s\",\"cwd\":\"/\","
+	                   "\"tool_name\":\"Bash\",\"tool_input\":\"");
+	for (int i = 0; i < 2 * DEPTH; i++)
+		st_buf_addc(&args, i < DEPTH ? '[' : ']');
+	st_buf_adds(&args, "\"}");
+	yyjson_val *answer = call(&server, "hook", st_buf_cstr(&args), false);
+	assert_false(yyjson_is_true(yyjson_ptr_get(answer, "/result/isError")));
+	close_server(&server);
+}
+
 /* ---- members of params of the wrong kind ---- */
 
 static void every_member_of_params_is_checked_for_its_kind(void **state) {
@@ -208,6 +224,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(every_argument_of_every_tool_is_checked_for_its_kind),
 		claim(arguments_that_no_tool_has_are_refused_by_what_writes),
+		claim(json_in_the_text_of_a_hook_may_nest_deeply),
 		claim(every_member_of_params_is_checked_for_its_kind),
 		claim(a_message_with_a_byte_changed_is_answered_or_ignored),
 	};

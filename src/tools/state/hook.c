@@ -7,11 +7,14 @@
 #include "tools/render.h"
 #include "tools/table.h"
 
-/* Add an argument that is JSON as text. Claude Code hands on a text, such as a command's output, as it is. */
+/*
+ * Add an argument that is JSON as text. Claude Code hands on a text, such as a command's output, as it is. One that
+ * nests too deeply stays a text, too: yyjson copies a document by recursion.
+ */
 static void add_parsed(yyjson_mut_doc *doc, yyjson_mut_val *event, const char *name,
                        struct st_str json) {
-	yyjson_doc *parsed = json.len > 0 ? yyjson_read(json.ptr, json.len, 0) : NULL;
-	if (parsed)
+	yyjson_doc *parsed = NULL;
+	if (json.len > 0 && st_json_parse_text(json, "The members of the event", &parsed, NULL) == 0)
 		yyjson_mut_obj_add_val(doc, event, name,
 		                       yyjson_val_mut_copy(doc, yyjson_doc_get_root(parsed)));
 	else if (json.len > 0)
