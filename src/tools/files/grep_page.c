@@ -172,6 +172,18 @@ static int read_lines(const struct st_grep_page *page, struct source *source, si
 	}
 }
 
+/*
+ * Whether the lines in memory can be those that the search found, by their numbers. A program that writes to the
+ * file through a mapping need not change its times.
+ */
+static bool has_hits(const struct st_grep_page *page, const struct source *source, size_t first,
+                     size_t end) {
+	size_t above = source->hits[first].line - 1, last = source->hits[end - 1].line;
+	size_t context = above < page->context ? above : page->context;
+	return source->lines_before == above - context &&
+	       last <= source->lines_before + source->lines.count;
+}
+
 /* Make the lines of a hit available, with those of some hits behind it. As read_part(). */
 static int prepare_hit(const struct st_grep_page *page, struct source *source, size_t at,
                        size_t end, struct stet_error *err) {
@@ -181,8 +193,9 @@ static int prepare_hit(const struct st_grep_page *page, struct source *source, s
 	while (last < end && source->hits[last].start - source->hits[at].start < PART)
 		last++;
 	source->prepared = last;
-	return source->fd >= 0 ? read_lines(page, source, at, last, err)
-	                       : index_lines(page, source, at, last, err);
+	int code = source->fd >= 0 ? read_lines(page, source, at, last, err)
+	                           : index_lines(page, source, at, last, err);
+	return code == 1 && !has_hits(page, source, at, last) ? 0 : code;
 }
 
 /* Whether a line is one of the hits, which are sorted. */
