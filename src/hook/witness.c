@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <sys/inotify.h>
@@ -31,6 +32,10 @@ enum {
 	ROOT_MS = 1000,
 	/* How many pages of a file, the last ones, are pinned. */
 	PINNED_MAX = 16,
+	/* A witness that hangs ends so long after its time. */
+	HUNG_S = 30,
+	/* Where the kernel closes no range, so many descriptors are closed, one after the other. */
+	NUMBERS_MAX = 1 << 16,
 };
 
 /* The most bytes of a file, and of all versions. */
@@ -142,14 +147,18 @@ static void drain_pins(struct pins *pins, struct st_buf *out) {
 static void pin_pages(int fd, size_t size, struct pins *pins) {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (size + page - 1) / page;
 	size_t count = pages < PINNED_MAX ? pages : PINNED_MAX;
+	st_auto(st_buf) rest = ST_BUF_INIT;
 	pins->at = (pages - count) * page;
 	void *map = count > 0 ? mmap(NULL, count * page, PROT_READ, MAP_SHARED, fd, (off_t)pins->at)
 	                      : MAP_FAILED;
 	if (map == MAP_FAILED)
 		return;
 	struct iovec all = {map, count * page};
-	(void)st_retry(vmsplice(pins->fds[1], &all, 1, SPLICE_F_NONBLOCK));
+	ssize_t pinned = st_retry(vmsplice(pins->fds[1], &all, 1, SPLICE_F_NONBLOCK));
 	munmap(map, count * page);
+	/* The pipes of a user who has many hold a page or two. Without the last pages the text would look cut. */
+	if (pinned > 0 && (size_t)pinned < count * page)
+		drain_pins(pins, &rest);
 }
 
 /* Note the bytes that the pinned pages had when the file was truncated, or have now. */
@@ -309,14 +318,18 @@ static bool release_current(struct st_witness *witness) {
 
 /* ---- sockets ---- */
 
-/* The name is the session's and the file's; it is in no directory, so nothing is left behind. */
+/*
+ * The name is the session's and the file's; it is in no directory, so nothing is left behind. Containers that share
+ * a network share the names, too: the numbers of the root tell their directories apart.
+ */
 static bool make_name(const struct stet_session *session, const char *key,
                       struct sockaddr_un *name) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	struct st_hash hash;
 	char hex[ST_HASH_HEX + 1];
-	st_buf_addf(&text, "%d\n%s\n%s\n%s", (int)geteuid(), session->ws->root.path,
-	            st_session_who(session), key);
+	const struct st_root *root = &session->ws->root;
+	st_buf_addf(&text, "%d\n%ju\n%ju\n%s\n%s\n%s", (int)geteuid(), (uintmax_t)root->dev,
+	            (uintmax_t)root->ino, root->path, st_session_who(session), key);
 	if (text.failed || st_hash_of(st_buf_str(&text), &hash, NULL) < 0)
 		return false;
 	st_hash_hex(&hash, hex, ST_HASH_HEX);
@@ -339,9 +352,13 @@ static void set_timeout(int fd, int option) {
 /* Connect to a witness; -1 if there is none. */
 static int connect_to(const struct sockaddr_un *name) {
 	st_autofd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || connect(fd, (const struct sockaddr *)name, sizeof *name) < 0 || !is_same_user(fd))
+	if (fd < 0)
 		return -1;
+	/* This one is for connect(), which waits where a witness that hangs has a full queue. */
+	set_timeout(fd, SO_SNDTIMEO);
 	set_timeout(fd, SO_RCVTIMEO);
+	if (connect(fd, (const struct sockaddr *)name, sizeof *name) < 0 || !is_same_user(fd))
+		return -1;
 	int result = fd;
 	fd = -1;
 	return result;
@@ -421,6 +438,14 @@ void st_witness_ask(const struct stet_session *session, const char *key,
 
 /* ---- the process ---- */
 
+/* Close all descriptors from one number to another. Kernels before 5.9 and some sandboxes have no call for that. */
+static void close_numbers(unsigned from, unsigned to) {
+	if (close_range(from, to, 0) == 0)
+		return;
+	for (unsigned fd = from; fd <= to && fd < NUMBERS_MAX; fd++)
+		close((int)fd);
+}
+
 /* Close what this process inherited, but for what it needs. */
 static void close_others(const struct st_witness *witness) {
 	int needed[6 * HELD_MAX + 2];
@@ -444,14 +469,25 @@ static void close_others(const struct st_witness *witness) {
 				next = (unsigned)needed[i];
 		}
 		if (next > from)
-			(void)close_range(from, next == ~0U ? next : next - 1, 0);
+			close_numbers(from, next == ~0U ? next : next - 1);
 		if (next == ~0U)
 			return;
 		from = next + 1;
 	}
 }
 
-static void begin_watch(struct st_witness *witness) {
+/* The program may block signals or handle them, and a thread of it may have held a lock that this process needs. */
+static void reset_signals(int wait_s) {
+	sigset_t none;
+	for (int number = 1; number < NSIG; number++)
+		(void)signal(number, SIG_DFL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	alarm((unsigned)wait_s + HUNG_S);
+}
+
+static void begin_watch(struct st_witness *witness, int wait_s) {
+	reset_signals(wait_s);
 	close_others(witness);
 	for (int fd = open("/dev/null", O_RDWR | O_CLOEXEC); fd >= 0 && fd < 3;)
 		fd = dup(fd);
@@ -504,30 +540,33 @@ static void stay_awake(struct st_witness *witness) {
 	while (st_now_us() < until);
 }
 
-static void testify(struct st_witness *witness) {
+/* Answer the hook. False if it is another user, who can find the name, too. */
+static bool testify(struct st_witness *witness) {
 	st_autofd fd = st_retry(accept4(witness->listener, NULL, NULL, SOCK_CLOEXEC));
+	if (fd >= 0 && !is_same_user(fd))
+		return false;
 	look_at_all(witness);
 	read_events(witness);
-	if (fd >= 0 && is_same_user(fd))
+	if (fd >= 0)
 		send_versions(fd, &witness->versions);
 	st_close_at(&witness->listener);
+	return true;
 }
 
 static void run_witness(struct st_witness *witness, int wait_s) {
 	int64_t until = st_now_ms() + (int64_t)wait_s * 1000;
 	bool asked = false;
-	begin_watch(witness);
+	begin_watch(witness, wait_s);
 	look_at_all(witness);
 	/* A workspace that is gone has no tool to wait for; each witness takes one of the user's inotify instances. */
 	while (!asked && st_now_ms() < until && access(witness->root, F_OK) == 0) {
 		int64_t soon = st_now_ms() + ROOT_MS;
-		asked = await_event(witness, soon < until ? soon : until);
+		asked = await_event(witness, soon < until ? soon : until) && testify(witness);
 		if (!asked)
 			stay_awake(witness);
 	}
 	if (!asked)
 		return;
-	testify(witness);
 	until = st_now_ms() + ST_GRACE_MS;
 	for (bool last = !release_current(witness); !last;) {
 		(void)await_event(witness, until);
@@ -559,7 +598,7 @@ void st_witness_add(struct st_witness *witness, const struct stet_session *sessi
 		(void)hold_file(witness, &place);
 }
 
-/* Take the name; a witness of an earlier call, whose end nobody told, is relieved. */
+/* Take the name. If the hook of an earlier call never asked, end that witness. */
 static bool take_name(struct st_witness *witness) {
 	const struct sockaddr *name = (const struct sockaddr *)&witness->name;
 	st_auto(st_buf) rest = ST_BUF_INIT;
