@@ -25,8 +25,8 @@ struct st_hook_decision {
 
 /**
  * How many bytes the text of a denial may have: a model should not have to read
- * more, and its client hands on no more. What a client cuts off would count as
- * seen all the same.
+ * more, and its client hands on no more. Lines that a client cuts off would
+ * count as seen all the same.
  */
 size_t st_hook_reason_max(const struct st_hook_event *event);
 

@@ -3,8 +3,8 @@
  *
  * The lines of four texts are counted: those that the session had seen, those
  * that the tool makes of them, the version that the tool replaced, and those
- * that the file has now. What others changed between the first and the third
- * has to be in the fourth. Where lines are does not matter: others may go on
+ * that the file has now. The fourth must have each change of others between the
+ * first and the third. The places of lines do not count: others may go on
  * writing.
  */
 #ifndef STET_HOOK_LOSS_H

@@ -2,9 +2,9 @@
  * A change of one file by a session: read, judge, make the new bytes, commit.
  *
  * Every tool that changes the contents of one file calls st_change_apply() with
- * a function that makes new bytes from old ones. The rest happens here: checking that the session may
- * change this version (refusal.h), merging, committing against other processes,
- * and recording what the session has seen afterwards.
+ * a function that makes new bytes from old ones. The rest happens here: checking
+ * that the session may change this version (refusal.h), merging, committing
+ * against other processes, and recording what the session has seen afterwards.
  *
  *     struct st_change change = {
  *             .path = path, .kind = ST_CHANGE_ANCHORED, .make = make, .context = &edit,

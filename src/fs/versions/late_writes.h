@@ -2,8 +2,9 @@
  * Late writes: another process writes to a file just after stet replaced it.
  *
  * A process that looked up a path just before stet replaced the file, or had it
- * open where there are no leases, may write to the old file just afterwards, and that write would be lost. So stet keeps the old
- * file's descriptor for a grace period and checks it again: in the next calls,
+ * open where there are no leases, may write to the old file just afterwards, and
+ * that write would be lost. So stet keeps the old file's descriptor for a grace
+ * period and checks it again: in the next calls,
  * and in the background worker when the grace period is over. If the bytes
  * changed, stet rescues them (fs/versions/rescued.h) and reports it.
  */

@@ -334,9 +334,8 @@ static bool has_suffix(const char *text, const char *suffix) {
 /*
  * A copy of a file that is rewritten in place is locked while its process lives;
  * one with the mark of unreported copies never is, so a living process may report
- * it, too. Returns 1, with
- * the copy's hash unless hash is NULL; 0 if its process lives, the copy is gone
- * or is larger than *left; -1 if that is unknown.
+ * it, too. Returns 1, with the copy's hash unless hash is NULL; 0 if its process
+ * lives, the copy is gone or is larger than *left; -1 if that is unknown.
  *
  * @left  How many bytes may still be hashed: stet keeps no more in all copies.
  */

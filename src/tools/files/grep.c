@@ -67,7 +67,7 @@ static size_t most_shown(const struct request *request) {
 	                                                 : FILES_DEFAULT;
 }
 
-/* Keep of what the search finds what the answer may show. */
+/* Let the search keep only the lines and files that the answer may show. */
 static int set_bounds(struct request *request, struct stet_error *err) {
 	struct st_tree_grep *search = &request->search;
 	struct st_part part;
