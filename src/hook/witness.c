@@ -244,11 +244,13 @@ static bool hold_file(struct st_witness *witness, struct st_place *place) {
 	return true;
 }
 
-static bool copy_place(const struct st_place *from, struct st_place *to) {
+/* The place of the file that has this place's name by now. */
+static bool copy_place(const struct st_place *from, const struct stat *st, struct st_place *to) {
 	*to = (struct st_place){
 		.dirfd = st_retry(fcntl(from->dirfd, F_DUPFD_CLOEXEC, 3)),
 		.path = strdup(from->path),
 		.exists = true,
+		.st = *st,
 	};
 	if (to->path)
 		to->name = to->path + (from->name - from->path);
@@ -265,7 +267,7 @@ static void follow_name(struct st_witness *witness, struct held *held) {
 		return;
 	held->replaced = true;
 	note_now(witness, held);
-	if (S_ISREG(st.st_mode) && copy_place(&held->place, &place))
+	if (S_ISREG(st.st_mode) && copy_place(&held->place, &st, &place))
 		(void)hold_file(witness, &place);
 }
 

@@ -110,6 +110,21 @@ static bool knock(const struct sockaddr_un *address) {
 	return connect(fd, (const struct sockaddr *)address, sizeof *address) == 0;
 }
 
+/* Whether a process has a file open. */
+static bool has_open(pid_t pid, ino_t ino) {
+	char path[64];
+	bool open = false;
+	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	DIR *dir = opendir(path);
+	assert_non_null(dir);
+	for (struct dirent *entry; !open && (entry = readdir(dir));) {
+		struct stat st;
+		open = fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && st.st_ino == ino;
+	}
+	closedir(dir);
+	return open;
+}
+
 /* ---- claims ---- */
 
 /* As on a kernel before 5.9. */
@@ -200,11 +215,29 @@ static void no_hook_waits_for_a_witness_that_hangs(void **state) {
 	assert_int_equal(end_of(witness), SIGKILL);
 }
 
+/* Two programs replace the file by a rename, one after the other: nobody else has the first one's version. */
+static void a_version_that_a_rename_brought_is_seen(void **state) {
+	const struct dir *dir = set_up(state);
+	struct stat st;
+	pid_t witness = begin_witnessed(dir);
+	dir_write(dir, "new", "one\ntwo\nlate\n");
+	assert_int_equal(stat(dir_at(dir, "new"), &st), 0);
+	assert_int_equal(rename(dir_at(dir, "new"), dir_at(dir, "a.txt")), 0);
+	for (int tries = 0; tries < 20000 && !has_open(witness, st.st_ino); tries++)
+		assert_int_equal(usleep(1000), 0);
+	dir_write(dir, "new", "ONE\ntwo\n");
+	assert_int_equal(rename(dir_at(dir, "new"), dir_at(dir, "a.txt")), 0);
+	assert_non_null(strstr(hook(dir, EDIT("PostToolUse")), "+late"));
+	assert_int_equal(kill(witness, SIGTERM), 0);
+	assert_int_equal(end_of(witness), SIGTERM);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(a_witness_leaves_the_pipes_of_the_agent),
 		claim(a_signal_ends_a_witness_of_a_program_that_blocks_it),
 		claim(another_user_ends_no_watch),
+		claim(a_version_that_a_rename_brought_is_seen),
 		claim(no_hook_waits_for_a_witness_that_hangs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
