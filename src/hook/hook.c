@@ -199,7 +199,7 @@ static int configure_workspace(struct stet_workspace *ws, struct stet_error *err
 	return code;
 }
 
-int st_hook_open_workspace(const char *root, struct stet_workspace **out, struct stet_error *err) {
+static int open_workspace(const char *root, struct stet_workspace **out, struct stet_error *err) {
 	int code = stet_workspace_open(root, out, err);
 	if (code < 0)
 		return code;
@@ -227,7 +227,7 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 	struct st_hook_call call = {.event = event, .decision = decision};
 	if (event->moment == ST_HOOK_OTHER || !find_root(event->cwd, &root))
 		return 0;
-	int code = st_hook_open_workspace(root.ptr, &ws, err);
+	int code = open_workspace(root.ptr, &ws, err);
 	if (code == 0 && event->moment == ST_HOOK_SAMPLE)
 		st_buf_addf(&decision->text, "stet guards %s.", root.ptr);
 	else if (code == 0)

@@ -27,10 +27,6 @@ struct st_hook_call {
 	struct st_witness *witness;
 };
 
-/** Open a workspace with its configuration. */
-[[nodiscard]] int st_hook_open_workspace(const char *root, struct stet_workspace **out,
-                                         struct stet_error *err);
-
 /** After the decision, and outside of any transaction: leave the witness behind if there is one. */
 void st_hook_start_witness(struct st_hook_call *call);
 

@@ -16,7 +16,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "fs/path/sys.h"
-#include "hook/hook.h"
+#include "fs/versions/rescued.h"
 
 bool st_witness_enabled = true;
 
@@ -67,6 +67,8 @@ struct held {
 
 struct st_witness {
 	char *root;
+	/* The name of the state directory. */
+	char *state_dir;
 	struct sockaddr_un name;
 	int listener;
 	struct held held[HELD_MAX];
@@ -284,19 +286,24 @@ static void look_at_all(struct st_witness *witness) {
 
 /* ---- late writes to a file that was replaced ---- */
 
-static void rescue_late(struct st_witness *witness, const struct held *held, struct st_str bytes) {
-	struct stet_workspace *ws = NULL;
+/* This opens no workspace: a child of stet mcp may use neither its threads nor its open databases. */
+static void rescue_late(const struct st_witness *witness, const struct held *held,
+                        struct st_str bytes) {
+	st_auto(st_root) root = ST_ROOT_INIT;
+	st_auto(st_notices) notices;
+	st_auto(st_rescued) rescued;
 	char why[4400];
 	snprintf(why, sizeof why,
 	         "Another process wrote to %s just when it was replaced: its write is not in the file.",
 	         st_quoted(held->place.path));
 	/* Nobody reads this notice: the copy keeps its mark, by which the next event reports it. */
-	if (st_hook_open_workspace(witness->root, &ws, NULL) == 0)
-		(void)st_rescue(&ws->writes.rescued, held->place.path, bytes, why);
-	stet_workspace_close(ws);
+	st_notices_init(&notices);
+	st_rescued_init(&rescued, &root, witness->state_dir, &notices);
+	if (st_root_open(&root, witness->root, NULL) == 0)
+		(void)st_rescue(&rescued, held->place.path, bytes, why);
 }
 
-static void look_for_late(struct st_witness *witness, struct held *held) {
+static void look_for_late(const struct st_witness *witness, struct held *held) {
 	st_auto(st_buf) now = ST_BUF_INIT;
 	if (is_as_noted(held) || !read_held(held, &now) ||
 	    st_str_eq(st_buf_str(&now), st_buf_str(&held->noted)))
@@ -587,7 +594,8 @@ struct st_witness *st_witness_new(const struct stet_session *session, const char
 	witness->listener = -1;
 	witness->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	witness->root = strdup(session->ws->root.path);
-	if (witness->root && witness->events >= 0 && make_name(session, key, &witness->name))
+	witness->state_dir = strdup(session->ws->writes.state_dir);
+	if (witness->root && witness->state_dir && witness->events >= 0 && make_name(session, key, &witness->name))
 		return witness;
 	st_witness_start(witness, 0);
 	return NULL;
@@ -623,6 +631,7 @@ static void free_witness(struct st_witness *witness) {
 	st_close_at(&witness->events);
 	st_testimony_release(&witness->versions);
 	free(witness->root);
+	free(witness->state_dir);
 	free(witness);
 }
 

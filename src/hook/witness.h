@@ -44,8 +44,8 @@ void st_witness_add(struct st_witness *witness, const struct stet_session *sessi
                     const char *path);
 
 /**
- * Leave the witness behind as a process of its own, and free it here. The
- * caller must have closed the workspace: the process inherits its memory.
+ * Leave the witness behind as a process of its own, and free it here. The process
+ * closes all other descriptors and uses no workspace, so the caller's may be open.
  *
  * @witness  May be NULL.
  * @wait_s   How long it waits for the tool to end.
