@@ -109,7 +109,7 @@ typedef int st_hub_agent_fn(void *data, struct st_str label, int64_t age_ns,
 /** A descriptor that is readable when other machines have sent something, or the connection is lost. */
 int st_hub_fd(const struct st_hub *hub);
 
-/** Drop what made it readable. Returns 0 or STET_E_IO. */
+/** Drop what made it readable. Returns as st_pq_drain(); call it before waiting, too. */
 [[nodiscard]] int st_hub_drain(struct st_hub *hub, struct stet_error *err);
 
 #endif

@@ -40,6 +40,7 @@ enum {
 	X(PQgetisnull) \
 	X(PQclear) \
 	X(PQnotifies) \
+	X(PQbackendPID) \
 	X(PQfreemem) \
 	X(PQsetNoticeProcessor)
 
@@ -277,7 +278,11 @@ int st_pq_socket(const struct st_pq *pq) {
 int st_pq_drain(struct st_pq *pq, struct stet_error *err) {
 	if (!call_PQconsumeInput(pq->connection))
 		return fail_with(err, STET_E_IO, call_PQerrorMessage(pq->connection));
-	for (PGnotify *notify; (notify = call_PQnotifies(pq->connection));)
+	int notified = 0;
+	for (PGnotify *notify; (notify = call_PQnotifies(pq->connection));) {
+		if (notify->be_pid != call_PQbackendPID(pq->connection))
+			notified = 1;
 		call_PQfreemem(notify);
-	return 0;
+	}
+	return notified;
 }

@@ -69,7 +69,12 @@ bool st_pq_bytes(const struct st_pq_rows *rows, int row, int column, struct st_b
 /** The connection's socket, to be watched for notifications. */
 int st_pq_socket(const struct st_pq *pq);
 
-/** Drop the notifications that have arrived. Returns 0 or STET_E_IO (the connection is lost). */
+/**
+ * Drop the notifications that have arrived. Call it before waiting for the socket, too:
+ * some arrive with the result of a query, and the socket is not readable then.
+ *
+ * @return 1 if another connection has sent one, 0, or STET_E_IO (the connection is lost).
+ */
 [[nodiscard]] int st_pq_drain(struct st_pq *pq, struct stet_error *err);
 
 #endif

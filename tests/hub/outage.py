@@ -1,6 +1,7 @@
 """Nobody's edit waits for the hub: neither for one that is far away, nor for one that does not answer,
 nor for one that is not there; and what is kept for it meanwhile is bounded."""
 
+import contextlib
 import glob
 import os
 import shutil
@@ -84,6 +85,23 @@ try:
           lambda: not failed and until(lambda: machine.numbered() >= 200 and hub.has(machine), 60),
           lambda: hub.events_of(machine))
     agent.end()
+
+    # ---- news while it is asked ----
+    far_agent, near = Agent(machine), Machine(base, "near", hub.conninfo())
+    copy = f"{machine.clone}/.stet/stet.db"
+
+    def received():
+        with contextlib.closing(sqlite3.connect(f"file:{copy}?mode=ro", uri=True, timeout=30)) as db:
+            return db.execute("select count(*) from tasks").fetchone()[0]
+
+    # Without a notification it would ask again after 15 seconds.
+    def arrive(before):
+        for number in range(3):
+            near.stet("task", "add", f"task {before + number}")
+        return until(lambda: received() >= before + 3, 10)
+    far_agent.call("tasks", action="list")
+    claim("a change during another question to the hub is not missed", lambda: any(arrive(before) for before in (0, 3, 6)))
+    far_agent.end()
 
     # ---- an outage ----
     machine = Machine(base, "outage", hub.conninfo())

@@ -609,8 +609,20 @@ static void clear_wakes(struct st_uplink *uplink) {
 	(void)got;
 }
 
+/* Returns true if other places have changed something, or the connection is lost. */
+static bool drain_hub(struct st_uplink *uplink) {
+	int code = uplink->hub ? st_hub_drain(uplink->hub, NULL) : 0;
+	if (code < 0) {
+		st_hub_close(uplink->hub);
+		uplink->hub = NULL;
+	}
+	return code != 0;
+}
+
 /* Wait for an event here or at the hub. While the hub is away, only time and questions count. */
 static void wait_for_more(struct st_uplink *uplink, int64_t ms) {
+	if (drain_hub(uplink))
+		return;
 	struct pollfd fds[4] = {
 		{uplink->stop_fd, POLLIN, 0},
 		{uplink->retry_ms ? -1 : uplink->wake_fd, POLLIN, 0},
@@ -619,10 +631,7 @@ static void wait_for_more(struct st_uplink *uplink, int64_t ms) {
 	};
 	(void)poll(fds, 4, (int)ms);
 	clear_wakes(uplink);
-	if (fds[2].revents && uplink->hub && st_hub_drain(uplink->hub, NULL) < 0) {
-		st_hub_close(uplink->hub);
-		uplink->hub = NULL;
-	}
+	(void)drain_hub(uplink);
 }
 
 static void *run_thread(void *data) {
