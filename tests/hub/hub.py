@@ -185,7 +185,7 @@ try:
         def seen(agent=agent, texts=texts, sentence=sentence):
             texts.append(agent.call("read_file", path="a.txt"))
             return any(sentence in text for text in texts)
-        claim(f"a hub that says '{sentence}' is one notice", lambda: until(seen, 20), texts[-1][-300:] if texts else "")
+        claim(f"a hub that says '{sentence}' is one notice", lambda: until(seen), texts[-1][-300:] if texts else "")
         agent.end()
 
     secret = Machine(base, "careless", "postgresql://me:secret@db.example/agents")

@@ -44,7 +44,7 @@ def finish():
     sys.exit(1 if failed else 0)
 
 
-def until(what, seconds=20):
+def until(what, seconds=60):
     """Ask until it is true: the hub is asked behind the answers. Returns the last value."""
     end = time.monotonic() + seconds
     while True:
@@ -52,6 +52,15 @@ def until(what, seconds=20):
         if value or time.monotonic() > end:
             return value
         select.select([], [], [], 0.05)
+
+
+def state_of(pid):
+    """The state of a process as in /proc: T if it is stopped, Z if it has ended, X if it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
 
 
 class Postgres:
@@ -66,7 +75,7 @@ class Postgres:
             nobody = pwd.getpwnam("nobody")
             os.chown(self.dir, nobody.pw_uid, nobody.pw_gid)
             self.user = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
-        self.data, self.process = data or f"{self.dir}/data", None
+        self.data, self.process, self.copies = data or f"{self.dir}/data", None, []
         if not data:
             self.run("initdb", "-D", self.data, "-U", "stet", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 
@@ -84,7 +93,7 @@ class Postgres:
     def start(self):
         self.log = open(f"{self.dir}/log", "ab")
         self.process = subprocess.Popen(
-            [*self.user, f"{self.bin}/postgres", "-D", self.data, "-c", "listen_addresses=", "-c",
+            [*(self.user or ["setpriv"]), "--pdeathsig", "KILL", f"{self.bin}/postgres", "-D", self.data, "-c", "listen_addresses=", "-c",
              f"unix_socket_directories={self.dir}", "-c", "fsync=off", "-c", "full_page_writes=off", "-c",
              "shared_buffers=16MB", "-c", "max_connections=200"],
             env=self.env(), cwd="/", stdout=self.log, stderr=self.log)
@@ -121,6 +130,7 @@ class Postgres:
     def kill(self):
         """kill -9 of the server and of its backends, which would otherwise outlive it; stopped, it starts no more."""
         self.process.send_signal(signal.SIGSTOP)
+        until(lambda: state_of(self.process.pid) in "TZ")
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
             children = [int(pid) for pid in file.read().split()]
         self.process.kill()
@@ -131,10 +141,13 @@ class Postgres:
                 pass
         self.process.wait()
         self.process = None
+        # The next server does not start while one of them still uses the memory that they shared.
+        until(lambda: all(state_of(pid) in "ZX" for pid in children))
 
     def backup(self):
         """A copy of the server as it is now, not started."""
         copy = tempfile.mkdtemp(prefix="stet-postgres-", dir="/tmp")
+        self.copies.append(copy)
         if self.user:
             nobody = pwd.getpwnam("nobody")
             os.chown(copy, nobody.pw_uid, nobody.pw_gid)
@@ -154,9 +167,10 @@ class Postgres:
                 print(f"# {line}")
 
     def remove(self):
-        if self.process:
+        if self.process and self.process.poll() is None:
             self.kill()
-        shutil.rmtree(self.dir, ignore_errors=True)
+        for directory in [self.dir, *self.copies]:
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 def git(directory, *args):
