@@ -81,17 +81,17 @@ static int ask_tasks(struct st_hub *hub, const char *sql, const char *const *par
 	return code < 0 ? code : row;
 }
 
-int st_hub_receive_tasks(struct st_hub *hub, int64_t *since, st_hub_task_fn *each, void *data,
-                         struct stet_error *err) {
+int st_hub_receive_tasks(struct st_hub *hub, int64_t *since, int64_t past_ns, st_hub_task_fn *each,
+                         void *data, struct stet_error *err) {
 	static const char sql[] =
 		SELECT_TASKS_FROM("stet.task") " AND t.repo = $1 AND t.seq > $2 AND (t.status <> 2 AND NOT "
-									   "t.removed OR t.updated > clock_timestamp() - interval '30 "
-									   "days') ORDER BY t.seq LIMIT 100";
+									   "t.removed OR t.updated > clock_timestamp() - $3::bigint *"
+									   " interval '1 microsecond') ORDER BY t.seq LIMIT 100";
 	static const char asks_last[] =
 		"SELECT coalesce(max(seq), 0) FROM stet.task_counter WHERE repo = $1";
-	char text[24];
+	char text[24], past[24];
 	struct st_pq_rows rows;
-	const char *const params[] = {hub->repo, text};
+	const char *const params[] = {hub->repo, text, past};
 	int code = st_pq_query(hub->pq, asks_last, params, 1, &rows, err);
 	if (code < 0)
 		return code;
@@ -101,7 +101,8 @@ int st_hub_receive_tasks(struct st_hub *hub, int64_t *since, st_hub_task_fn *eac
 	if (last < *since)
 		*since = 0;
 	print_number(text, *since);
-	return last == *since ? 0 : ask_tasks(hub, sql, params, 2, since, each, data, err);
+	print_number(past, past_ns / 1000);
+	return last == *since ? 0 : ask_tasks(hub, sql, params, 3, since, each, data, err);
 }
 
 /* ---- sending ---- */
@@ -173,6 +174,8 @@ int st_hub_take_number(struct st_hub *hub, int64_t *number, struct stet_error *e
 	if (code < 0)
 		return code;
 	*number = rows.count > 0 ? st_pq_number(&rows, 0, 0) : 0;
+	if (*number < 0 || *number > ST_TASK_NUMBER_MAX)
+		*number = 0;
 	st_pq_rows_release(&rows);
 	return 0;
 }

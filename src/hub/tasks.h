@@ -14,8 +14,14 @@
 
 #include "hub/hub.h"
 
-/** The most tasks that are sent or received at once, and the bytes of an id. */
-enum { ST_HUB_TASKS = 100, ST_TASK_KEY = 32 };
+enum {
+	/** The most tasks that are sent or received at once. */
+	ST_HUB_TASKS = 100,
+	/** The bytes of an id. */
+	ST_TASK_KEY = 32,
+	/** The largest number of a task that a place accepts from the hub. */
+	ST_TASK_NUMBER_MAX = 1'000'000'000,
+};
 
 /** A task as the hub has it. Texts are borrowed for a call. */
 struct st_hub_task {
@@ -71,16 +77,17 @@ typedef int st_hub_task_fn(void *data, const struct st_hub_task *task, struct st
 /** Extend the claims of the agents of this place that were active lately (st_hub_touch()). */
 [[nodiscard]] int st_hub_renew_tasks(struct st_hub *hub, int64_t claim_ms, struct stet_error *err);
 
-/** Take the number of a new task. */
+/** Take the number of a new task; 0 if the hub has no sound one. */
 [[nodiscard]] int st_hub_take_number(struct st_hub *hub, int64_t *number, struct stet_error *err);
 
 /**
  * Receive tasks that were changed since the last call, ST_HUB_TASKS at most.
  *
- * @since   From where on, 0 for all; moved on.
- * @return  The number of tasks, 0 at the end, or a code.
+ * @since    From where on, 0 for all; moved on.
+ * @past_ns  How far back to list tasks that were finished or removed.
+ * @return   The number of tasks, 0 at the end, or a code.
  */
-[[nodiscard]] int st_hub_receive_tasks(struct st_hub *hub, int64_t *since, st_hub_task_fn *each,
-                                       void *data, struct stet_error *err);
+[[nodiscard]] int st_hub_receive_tasks(struct st_hub *hub, int64_t *since, int64_t past_ns,
+                                       st_hub_task_fn *each, void *data, struct stet_error *err);
 
 #endif

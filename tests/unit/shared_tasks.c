@@ -164,6 +164,30 @@ static void what_was_removed_before_it_was_sent_is_never_sent(void **state) {
 	assert_int_equal(changes(host)->count, 0);
 }
 
+static void a_removal_is_sent_although_the_answer_about_the_new_task_was_lost(void **state) {
+	struct host *host = *state;
+	int64_t id = add(host, "mine");
+	struct changes sent = *changes(host);
+	assert_int_equal(stet_task_remove(host->ws, id, &host->err), 0);
+	const struct st_hub_task stored = taken(&sent.items[0], 10);
+	put(host, &stored, NULL);
+	struct changes next = *changes(host);
+	assert_int_equal(next.count, 1);
+	assert_true(next.items[0].removed);
+	assert_string_equal(listed(host), "");
+}
+
+static void a_task_started_by_a_session_without_a_name_is_sent_as_free(void **state) {
+	struct host *host = *state;
+	struct stet_session *unnamed = host_session(host, NULL);
+	int64_t id = add(host, "mine");
+	assert_int_equal(stet_task_start(unnamed, id, &host->err), 0);
+	stet_session_close(unnamed);
+	assert_int_equal(changes(host)->items[0].status, ST_TASK_PENDING);
+	send_all(host, 10);
+	assert_string_equal(listed(host), "1 pending - - mine\n");
+}
+
 static void what_is_changed_while_an_answer_is_on_its_way_is_sent_next(void **state) {
 	struct host *host = *state;
 	int64_t id = add(host, "mine");
@@ -258,6 +282,42 @@ static void a_number_that_is_taken_becomes_another(void **state) {
 	assert_int_equal(put(host, &task, NULL).id, 10000);
 }
 
+static void many_tasks_with_one_number_get_the_next_ones(void **state) {
+	struct host *host = *state;
+	char id[ST_TASK_KEY + 1];
+	int64_t last = 0;
+	for (int i = 0; i < 25; i++) {
+		snprintf(id, sizeof id, "%032d", i);
+		const struct st_hub_task task = theirs(id, -1, 10 + i);
+		last = put(host, &task, NULL).id;
+	}
+	assert_int_equal(last, 200005);
+}
+
+/* Fill the copy with removed tasks, which were removed at a time of SQLite. */
+static void fill_with_removed(struct host *host, const char *at) {
+	char sql[400];
+	snprintf(sql, sizeof sql,
+	         "PRAGMA busy_timeout = 60000; DELETE FROM shared_tasks;"
+	         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
+	         " INSERT INTO shared_tasks (id, task, description, status, priority, removed, rev,"
+	         " updated_at) SELECT printf('%%032x', i), 100 + i, 'old', 0, 0, 1, 5, %s FROM n",
+	         (int)ST_TASKS_MAX, at);
+	st_auto(st_buf) out = ST_BUF_INIT;
+	assert_int_equal(run(host->dir, &out, (const char *[]){"sqlite3", ".stet/stet.db", sql, NULL}),
+	                 0);
+}
+
+static void tasks_removed_long_ago_make_room(void **state) {
+	struct host *host = *state;
+	add(host, "mine");
+	const struct st_hub_task task = theirs(ID_A, 7, 10);
+	fill_with_removed(host, "unixepoch() * 1000000000");
+	assert_int_equal(put(host, &task, NULL).id, 0);
+	fill_with_removed(host, "(unixepoch() - 40 * 86400) * 1000000000");
+	assert_int_equal(put(host, &task, NULL).id, 7);
+}
+
 static void the_number_of_a_removed_task_is_not_used_again(void **state) {
 	struct host *host = *state;
 	add(host, "mine");
@@ -268,6 +328,23 @@ static void the_number_of_a_removed_task_is_not_used_again(void **state) {
 	assert_int_equal(sent.count, 2);
 	assert_true(sent.items[0].removed);
 	assert_false(sent.items[1].removed);
+}
+
+static int give_number_one(void *data, struct st_task_request *request, struct stet_error *err) {
+	if (request->wish == ST_TASKS_NUMBERED)
+		request->task = 1;
+	return 0;
+}
+
+static void a_restored_hub_may_give_the_number_of_a_removed_task_again(void **state) {
+	struct host *host = *state;
+	add(host, "mine");
+	send_all(host, 10);
+	assert_int_equal(stet_task_remove(host->ws, 1, &host->err), 0);
+	send_all(host, 20);
+	st_state_of(host->ws)->observer.tasks = give_number_one;
+	assert_int_equal(add(host, "another"), 2);
+	assert_int_equal(changes(host)->count, 1);
 }
 
 static void what_others_remove_is_removed(void **state) {
@@ -401,6 +478,8 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		host_claim(a_task_is_sent_until_the_hub_has_it),
 		host_claim(what_was_removed_before_it_was_sent_is_never_sent),
+		host_claim(a_removal_is_sent_although_the_answer_about_the_new_task_was_lost),
+		host_claim(a_task_started_by_a_session_without_a_name_is_sent_as_free),
 		host_claim(what_is_changed_while_an_answer_is_on_its_way_is_sent_next),
 		host_claim(a_task_under_a_claim_of_others_is_left_to_them),
 		host_claim(a_claim_of_others_that_has_expired_is_none),
@@ -408,7 +487,10 @@ int main(void) {
 		host_claim(what_is_finished_is_sent_with_the_fence_of_its_claim),
 		host_claim(an_older_version_changes_nothing),
 		host_claim(a_number_that_is_taken_becomes_another),
+		host_claim(many_tasks_with_one_number_get_the_next_ones),
+		host_claim(tasks_removed_long_ago_make_room),
 		host_claim(the_number_of_a_removed_task_is_not_used_again),
+		host_claim(a_restored_hub_may_give_the_number_of_a_removed_task_again),
 		host_claim(what_others_remove_is_removed),
 		host_claim(what_is_no_task_is_refused),
 		host_claim(what_the_hub_has_forgotten_is_found),

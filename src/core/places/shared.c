@@ -168,12 +168,16 @@ static int note_seen(struct seen *seen, const struct received *received, struct 
 	return 0;
 }
 
+static int find_past(struct st_store *store, void *data, struct stet_error *err) {
+	return st_store_shared_past(store, data, err);
+}
+
 /* Receive and store the next tasks. Returns how many, or a code. */
 static int receive_some(struct st_shared *shared, struct st_hub *hub, struct seen *seen,
                         struct stet_error *err) {
 	struct received received = {0};
 	int64_t since = shared->since;
-	int count = st_hub_receive_tasks(hub, &since, copy_task, &received, err);
+	int count = st_hub_receive_tasks(hub, &since, shared->past_ns, copy_task, &received, err);
 	/* The hub was restored meanwhile: drop the tasks received so far. */
 	if (since < shared->since)
 		seen->count = 0;
@@ -265,12 +269,15 @@ static int send_some(struct st_shared *shared, struct st_hub *hub, struct stet_e
 int st_shared_sync(struct st_shared *shared, struct st_hub *hub, struct stet_error *err) {
 	struct seen seen = {0};
 	int64_t before = shared->since;
-	int code, rounds = 0;
+	struct st_store *store = &st_state_of(shared->ws)->store;
+	int code = 0, rounds = 0;
 	if (shared->ws->state == ST_STATE_NONE)
 		return 0;
-	while ((code = receive_some(shared, hub, &seen, err)) > 0)
-		;
-	bool has_store = st_store_exists(&st_state_of(shared->ws)->store);
+	if (before == 0)
+		code = st_store_do(store, ST_STORE_READ, find_past, &shared->past_ns, err);
+	while (code == 0 && (code = receive_some(shared, hub, &seen, err)) > 0)
+		code = 0;
+	bool has_store = st_store_exists(store);
 	/* Only then all of them were received. */
 	if (code == 0 && has_store && (before == 0 || shared->since < before))
 		code = send_forgotten(shared, hub, &seen, err);

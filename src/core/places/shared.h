@@ -18,6 +18,8 @@ struct st_shared {
 	struct stet_workspace *ws;
 	/** Up to where tasks were received; 0 after a connect. */
 	int64_t since;
+	/** How far back finished tasks are received since the last connect. */
+	int64_t past_ns;
 };
 
 /** Send what was changed here, and receive what others changed. Returns 0 or a code. */

@@ -1,4 +1,4 @@
-/* Shared tasks in the store. */
+/* The store's copy of the hub's tasks: find changes to send, and store the tasks that the hub sends. */
 #include "core/state/store_shared.h"
 
 #include <stdio.h>
@@ -9,25 +9,32 @@
 #include "core/session/session.h"
 
 enum {
-	/* The largest number of a task that the hub may choose. */
-	NUMBER_MAX = 1'000'000'000,
-	/* A task whose number is taken here gets one that is larger by a multiple of this. */
+	/* If a local task has the number already, add this until a number is free. */
 	NUMBER_STEP = 10'000,
+	/* After so many steps take the next number of all. */
+	NUMBER_STEPS_MAX = 20,
 };
 
-/* A rev beyond this, in microseconds since 1970, is invalid. */
+/* The largest valid rev: microseconds since 1970, in the year 2112. */
 #define REV_MAX ((int64_t)1 << 52)
 #define SECOND_NS ((int64_t)1000000000)
 #define DAY_NS (24 * 3600 * SECOND_NS)
-/* The hub lists tasks that were finished in the last 30 days; it has forgotten those that it lacks. */
+/*
+ * The hub lists only tasks that are open or were finished in the last 30 days; more if
+ * this place was not used for so long. A task that changed in the last 29 days and is
+ * not in its list is lost there: send it again.
+ */
+#define PAST_NS (30 * DAY_NS)
 #define FORGOTTEN_NS (29 * DAY_NS)
+#define REMOVED_NS (31 * DAY_NS)
 
 /* ---- sending ---- */
 
+/* A local task that the hub has not received yet. Tasks of an agent's own to-do list are never sent. */
 #define IS_NEW \
 	"source IS NULL AND NOT EXISTS (SELECT 1 FROM shared_tasks AS s WHERE s.task = tasks.id)"
 
-/* The owner of a task that is not being worked on says nothing. */
+/* Whether to send a task. Ignore a changed owner unless the task is in progress. */
 #define DIFFERS \
 	"s.removed = 0 AND (t.id IS NULL OR s.rev = 0 OR t.description <> s.description" \
 	" OR t.priority <> s.priority OR t.status <> s.status" \
@@ -44,7 +51,17 @@ int st_store_shared_is_behind(struct st_store *store, bool *behind, struct stet_
 	return code;
 }
 
-/* A task that was removed before the hub knew it never existed. */
+/*
+ * Claims at the hub have an owner. A session without a name can start a task only in a
+ * process without a hub; that task is free again, because nobody could renew its claim.
+ */
+static int free_unowned(struct st_store *store, struct stet_error *err) {
+	static const char sql[] =
+		"UPDATE tasks SET status = 0 WHERE status = 1 AND owner IS NULL AND source IS NULL";
+	return st_db_run(store->db, sql, err, "");
+}
+
+/* Give ids to new tasks. Drop the ids of tasks that were removed before the hub had them. */
 static int add_new(struct st_store *store, struct stet_error *err) {
 	static const char drop[] =
 		"DELETE FROM shared_tasks WHERE rev = 0 AND task NOT IN (SELECT id FROM tasks)";
@@ -66,7 +83,7 @@ static void read_sets(const struct st_rows *rows, int column, char sets[8]) {
 	sets[count] = '\0';
 }
 
-/* Without an owner's prefix: a digest of a token is of no use to others. */
+/* Cut the prefix off an owner's name: it is a digest of a token, and useless in other places. */
 static struct st_str label_of(struct st_str owner, char text[256]) {
 	snprintf(text, 256, "%.*s", (int)owner.len, owner.ptr);
 	return st_str(st_name_without_owner(text));
@@ -82,7 +99,9 @@ int st_store_shared_changes(struct st_store *store, st_shared_change_fn *each, v
 		" FROM shared_tasks AS s LEFT JOIN tasks AS t ON t.id = s.task WHERE " DIFFERS
 		" ORDER BY s.task LIMIT ?";
 	struct st_rows rows;
-	int code = add_new(store, err);
+	int code = free_unowned(store, err);
+	if (code == 0)
+		code = add_new(store, err);
 	if (code == 0)
 		code = st_db_query(store->db, &rows, sql, err, "i", (int64_t)ST_HUB_TASKS);
 	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
@@ -131,7 +150,7 @@ static int give_forgotten(const struct st_rows *rows, const struct st_shared_see
 		.removed = st_rows_int(rows, 7) != 0,
 		.rev = st_rows_int(rows, 8),
 	};
-	/* Only the place of a claim may bring it back; others say that the task exists. */
+	/* Only the place that holds a claim may restore it. Other places restore the task as pending. */
 	if (change.status == ST_TASK_IN_PROGRESS && elsewhere) {
 		change.status = ST_TASK_PENDING;
 		change.owner = (struct st_str){0};
@@ -161,7 +180,16 @@ int st_store_shared_forgotten(struct st_store *store, const struct st_shared_see
 
 /* ---- receiving ---- */
 
-/* A task as it is here, or as the hub had it last. */
+int st_store_shared_past(struct st_store *store, int64_t *past_ns, struct stet_error *err) {
+	static const char sql[] = "SELECT coalesce(max(updated_at), 0) FROM shared_tasks";
+	int64_t last = 0;
+	int code = st_db_number(store->db, sql, &last, err, "");
+	int64_t age = last > 0 ? st_wall_ns() - last + DAY_NS : 0;
+	*past_ns = age > PAST_NS ? age : PAST_NS;
+	return code;
+}
+
+/* One version of a task: the local one, or the last one of the hub. */
 struct version {
 	bool exists;
 	struct st_buf text;
@@ -234,7 +262,7 @@ static bool is_sound(const struct st_hub_task *task) {
 	       (task->status != ST_TASK_IN_PROGRESS || task->owner.len > 0);
 }
 
-/* "hello on main": where somebody else works. */
+/* Name the place of a claim for people: "hello on main". */
 static void name_place(const struct st_hub_task *task, struct st_buf *out) {
 	const char *slash = task->path.len > 0 ? memrchr(task->path.ptr, '/', task->path.len) : NULL;
 	struct st_str last =
@@ -248,26 +276,44 @@ static void name_place(const struct st_hub_task *task, struct st_buf *out) {
 	}
 }
 
-/* Choose the number of a task that is new here: the hub's, if it is not taken. */
+/* Choose the local number of a new task: the hub's, unless a local task has it. */
 static int choose_number(struct st_store *store, int64_t wanted, int64_t *number,
                          struct stet_error *err) {
-	static const char sql[] =
+	static const char is_taken[] =
 		"SELECT EXISTS (SELECT 1 FROM tasks WHERE id = ?1) OR EXISTS (SELECT 1 FROM shared_tasks"
 		" WHERE task = ?1)";
+	static const char asks_next[] =
+		"SELECT max(coalesce((SELECT max(id) FROM tasks), 0),"
+		" coalesce((SELECT max(task) FROM shared_tasks), 0)) + 1";
 	int64_t taken = 1;
-	*number = wanted > 0 && wanted <= NUMBER_MAX ? wanted : NUMBER_STEP;
-	for (;;) {
-		int code = st_db_number(store->db, sql, &taken, err, "i", *number);
+	int code = 0;
+	*number = wanted > 0 && wanted <= ST_TASK_NUMBER_MAX ? wanted : NUMBER_STEP;
+	for (int i = 0; i < NUMBER_STEPS_MAX && code == 0; i++) {
+		code = st_db_number(store->db, is_taken, &taken, err, "i", *number);
 		if (code < 0 || !taken)
 			return code;
 		*number += NUMBER_STEP;
 	}
+	return code == 0 ? st_db_number(store->db, asks_next, number, err, "") : code;
 }
 
-/* The number of tasks bounds the copy, whatever the hub has. */
+static int count_shared(struct st_store *store, int64_t *count, struct stet_error *err) {
+	return st_db_number(store->db, "SELECT count(*) FROM shared_tasks", count, err, "");
+}
+
+/*
+ * Bound the copy, whatever the hub sends. Removed tasks remain in it because the hub
+ * lists them for 30 days; when it is full, drop those that are older.
+ */
 static int has_room(struct st_store *store, bool *room, struct stet_error *err) {
+	static const char drop[] = "DELETE FROM shared_tasks WHERE removed = 1 AND updated_at < ?";
 	int64_t count = 0;
-	int code = st_db_number(store->db, "SELECT count(*) FROM shared_tasks", &count, err, "");
+	int code = count_shared(store, &count, err);
+	if (code == 0 && count >= ST_TASKS_MAX) {
+		code = st_db_run(store->db, drop, err, "i", st_wall_ns() - REMOVED_NS);
+		if (code == 0)
+			code = count_shared(store, &count, err);
+	}
 	*room = count < ST_TASKS_MAX;
 	return code;
 }
@@ -290,7 +336,7 @@ static int write_hub(struct st_store *store, const struct st_hub_task *task, int
 	                 (int64_t)task->removed, task->rev, st_wall_ns());
 }
 
-/* The end of a claim, within a day of now. */
+/* The local time at which a claim ends, within a day of now; 0 if the task is not claimed. */
 static int64_t expiry(const struct st_hub_task *task) {
 	int64_t left = task->left_ns;
 	if (!task->expires || task->status != ST_TASK_IN_PROGRESS)
@@ -308,7 +354,7 @@ static int write_here(struct st_store *store, int64_t number, const struct versi
 	                 version->priority, version->owner, st_wall_ns());
 }
 
-/* A claim of this place is known by its fence; one of others by its place. */
+/* Store the claim: its end, and the fence of a claim held here, or the place of one held elsewhere. */
 static int write_claim(struct st_store *store, int64_t number, const struct st_hub_task *task,
                        struct stet_error *err) {
 	static const char sql[] =
@@ -323,7 +369,7 @@ static int write_claim(struct st_store *store, int64_t number, const struct st_h
 	                 held ? task->fence : 0);
 }
 
-/* The owner may be given without the prefix of its token. */
+/* Compare a status and, of a task in progress, the owner, with or without the prefix of a token. */
 static bool has_status(const struct version *version, int64_t status, struct st_str owner) {
 	char label[256];
 	return version->status == status &&
@@ -331,7 +377,7 @@ static bool has_status(const struct version *version, int64_t status, struct st_
 	        st_str_eq(label_of(version->owner, label), owner));
 }
 
-/* The owner as this place calls it: with the prefix of its token, if it has one. */
+/* The hub has owners without the prefix of a token: keep the local name of the same owner. */
 static struct st_str owner_here(const struct st_hub_task *task, const struct stored *stored) {
 	char label[256];
 	if (task->own && stored->here.exists &&
@@ -340,7 +386,7 @@ static struct st_str owner_here(const struct st_hub_task *task, const struct sto
 	return task->owner;
 }
 
-/* Whether the hub took the status that was sent. */
+/* Whether the hub accepted the status that was sent. */
 static bool is_taken(const struct st_hub_task *task, const struct st_hub_task_change *sent) {
 	if (task->status != sent->status)
 		return false;
@@ -407,7 +453,7 @@ static int put_unknown(struct st_store *store, const struct st_hub_task *task, i
 	return code == 0 ? put_new(store, task, *number, err) : code;
 }
 
-/* The version that is stored already; a claim may have been renewed. */
+/* The hub sends the stored version again: only the end of its claim may be new. */
 static int put_same(struct st_store *store, const struct st_hub_task *task,
                     const struct stored *stored, struct stet_error *err) {
 	const struct version *hub = &stored->hub;
@@ -426,11 +472,12 @@ static int put_found(struct st_store *store, const struct st_hub_task *task,
 		return put_removed(store, task, stored->task, err);
 	if (stored->here.exists)
 		return put_known(store, task, sent, stored, result, err);
-	/* Removed here: the hub has not heard of it, refuses it, or the task is back. */
+	/* The task was removed here. Add it again if the hub refuses that, or has restored the task. */
 	result->refused = sent && sent->removed;
 	if (sent || stored->removed)
 		return put_new(store, task, stored->task, err);
-	return 0;
+	/* Otherwise the removal is still to be sent, also if the hub's answer about the new task was lost. */
+	return stored->rev == 0 ? write_hub(store, task, stored->task, task->owner, err) : 0;
 }
 
 int st_store_shared_put(struct st_store *store, const struct st_hub_task *task,

@@ -1,8 +1,8 @@
 /**
- * Tasks that are shared through a hub. The tasks of the store are the local copy, which
- * is read and changed with or without the hub; beside them the store has each shared
- * task as the hub had it last. The difference is still to be sent: a change needs no
- * note while the hub is away, and is not sent twice.
+ * Tasks that are shared through a hub. Sessions read and change the local tasks, with or
+ * without the hub. Beside them the store has the hub's last version of each shared task.
+ * stet sends the difference: so it needs no journal while the hub is away, and sends no
+ * change twice.
  *
  * A task that came from an agent's own to-do list is not shared.
  *
@@ -28,7 +28,7 @@ typedef int st_shared_change_fn(void *data, const struct st_hub_task_change *cha
 [[nodiscard]] int st_store_shared_changes(struct st_store *store, st_shared_change_fn *each,
                                           void *data, struct stet_error *err);
 
-/** Which version of a task the hub has. */
+/** The version of a task that the hub has. */
 struct st_shared_seen {
 	char id[ST_TASK_KEY + 1];
 	int64_t rev;
@@ -44,9 +44,13 @@ struct st_shared_seen {
                                             st_shared_change_fn *each, void *data,
                                             struct stet_error *err);
 
+/** How far back the hub must list finished tasks so that this place misses none, in nanoseconds. */
+[[nodiscard]] int st_store_shared_past(struct st_store *store, int64_t *past_ns,
+                                       struct stet_error *err);
+
 /** The outcome for a task. */
 struct st_shared_result {
-	/** Its number here; 0 if it was refused, or is unknown and removed. */
+	/** The local number; 0 if the task is invalid, or is unknown and removed. */
 	int64_t id;
 	/** The hub did not take the status or the removal that was sent. */
 	bool refused;
@@ -55,15 +59,15 @@ struct st_shared_result {
 };
 
 /**
- * Store a task of the hub: in what was not changed here meanwhile, the hub is right.
+ * Store a task of the hub. Fields that were changed here meanwhile keep their local value.
  *
- * @sent  The change of which this is the hub's answer; NULL for none.
+ * @sent  The change that the hub answers with this task; NULL for none.
  */
 [[nodiscard]] int st_store_shared_put(struct st_store *store, const struct st_hub_task *task,
                                       const struct st_hub_task_change *sent,
                                       struct st_shared_result *result, struct stet_error *err);
 
-/** Whether st_store_shared_put() would change something: other processes may have stored it already. */
+/** Whether st_store_shared_put() would change something. Other processes may have stored the task. */
 [[nodiscard]] int st_store_shared_differs(struct st_store *store, const struct st_hub_task *task,
                                           bool *differs, struct stet_error *err);
 

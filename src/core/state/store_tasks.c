@@ -81,9 +81,11 @@ int st_store_task_add(struct st_store *store, struct st_str description, int64_t
 
 int st_store_task_restore(struct st_store *store, int64_t wanted, struct st_str description,
                           int64_t priority, int64_t *id, struct stet_error *err) {
+	/* A number of a shared task that was removed is taken, too, as for st_store_task_add(). */
 	static const char sql[] =
 		"UPDATE tasks SET id = ?1 WHERE id = ?2 AND NOT EXISTS"
-		" (SELECT 1 FROM tasks AS other WHERE other.id = ?1)";
+		" (SELECT 1 FROM tasks AS other WHERE other.id = ?1) AND NOT EXISTS"
+		" (SELECT 1 FROM shared_tasks WHERE task = ?1)";
 	int code = st_store_task_add(store, description, priority, id, err);
 	if (code < 0 || wanted <= 0 || wanted == *id)
 		return code;
