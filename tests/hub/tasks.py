@@ -1,10 +1,12 @@
 """The places of a repository share their tasks through a real PostgreSQL."""
 
+import contextlib
 import copy
 import json
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -126,8 +128,14 @@ try:
     claim("what is released is free", row(hub, "write the docs") == "0|")
     a.task("prioritise", number, "--priority", "7")
     claim("a priority is that of all places", tasks(b)["write the docs"]["priority"] == 7)
+    long = "ä" * 95
+    a.task("claim", number, session=long)
+    claim("a session with a long name finishes its tasks, too", a.task("done", number, session=long).returncode == 0 and
+          row(hub, "write the docs") == f"2|{long}", row(hub, "write the docs"))
+    a.task("add", "remove this")
+    number = str(tasks(b)["remove this"]["id"])
     a.task("remove", number)
-    claim("what is removed is gone", "write the docs" not in tasks(b))
+    claim("what is removed is gone", "remove this" not in tasks(b))
     subprocess.run([os.environ["STET"], "record", "TodoWrite"], cwd=a.clone, env=a.env, text=True, capture_output=True,
                    input=json.dumps({"todos": [{"content": "my own step", "status": "pending"}]}))
     claim("an agent's own to-do list stays in its place", "my own step" in tasks(a) and "my own step" not in tasks(b))
@@ -209,6 +217,18 @@ try:
     claim("nor does an agent of the same place finish under another's claim, even one that has expired",
           b.task("done", same, session="eve").returncode != 0 and b.task("done", same, session="bob").returncode == 0 and
           row(hub, "same place") == "2|bob", row(hub, "same place"))
+
+    # ---- a place that was not used for a month ----
+    a.task("add", "finished long ago")
+    tasks(b)
+    hub.ask("update stet.task_counter set seq = seq + 1")
+    hub.ask("update stet.task t set status = 2, owner = 'ann', rev = c.seq, seq = c.seq, updated = now() - interval '40 days'"
+            " from stet.task_counter c where c.repo = t.repo and description = 'finished long ago'")
+    with contextlib.closing(sqlite3.connect(f"{b.clone}/.stet/stet.db", timeout=60)) as db, db:
+        db.execute("update shared_tasks set updated_at = updated_at - ?", (41 * 86400 * 10**9,))
+    claim("a place that was not used for a month learns what was finished", "finished long ago" not in tasks(b))
+    hub.ask("update stet.task set updated = now() where description = 'finished long ago'")
+    claim("and so does one that was", "finished long ago" not in tasks(a))
 
     # ---- a hub that forgets ----
     for round in range(4 if FULL else 2):
@@ -301,7 +321,7 @@ try:
     plant("'   '", 9003)
     plant("'bad status'", 9004, status=77)
     plant("'no owner'", 9005, status=1)
-    plant("'long owner'", 9006, status=1, owner="repeat('o', 150)")
+    plant("'long owner'", 9006, status=1, owner="repeat('ö', 150)")
     plant("'strange number'", -5)
     plant("'huge number'", 9223372036854775807)
     plant("'bad rev'", 9007, extra="false, 9223372036854775807")
@@ -355,7 +375,8 @@ try:
     def all_there():
         return at("upgraded", "select count(*), count(distinct number), count(distinct description) from stet.task")
     claim("and no task is lost, and no number given twice",
-          lambda: [place.task("list") for place in fresh] and all_there() == "|".join([str(len(fresh) + 1)] * 3), all_there())
+          lambda: until(lambda: [place.task("list") for place in [early, *fresh]] and
+                        all_there() == "|".join([str(len(fresh) + 1)] * 3)), all_there)
     claim("a role that could write events can use tasks", "is yours" in early.task("claim", session="guest").stdout,
           early.task("list").stderr)
     at("upgraded", "revoke all on stet.task from agents")
@@ -366,7 +387,7 @@ try:
     def told():
         texts.append(agent.call("tasks"))
         return any("Tasks are not shared" in text and "permission denied" in text for text in texts)
-    claim("a role without rights for tasks is one notice", lambda: until(told, 20), "\n".join(texts[-1:]))
+    claim("a role without rights for tasks is one notice", lambda: until(told), "\n".join(texts[-1:]))
     claim("and its events are sent all the same", lambda: until(lambda: at(
         "upgraded", "select count(*) from stet.event") == "1"))
     agent.end()

@@ -195,6 +195,7 @@ static void watch_tracked(void *data, const char *path) {
 }
 
 enum { NAME_MAX_BYTES = 200 };
+_Static_assert(NAME_MAX_BYTES < (int)ST_LABEL_MAX, "a label may be a session's name");
 
 static int check_name(const char *name, struct stet_error *err) {
 	size_t len = strlen(name);

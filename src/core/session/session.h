@@ -41,7 +41,8 @@ struct st_file_events {
 void st_events_clear(struct st_file_events *events);
 
 enum {
-	ST_LABEL_MAX = 128,
+	/* Room for the longest name of a session. */
+	ST_LABEL_MAX = 208,
 	/* So many of its last writes a session without a name knows for its own. */
 	ST_OWN_WRITES = 256,
 };
