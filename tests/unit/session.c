@@ -86,6 +86,8 @@ static void an_edit_needs_exactly_one_place(void **state) {
 	struct host *host = *state;
 	dir_write(host->dir, "a.c", "one one\n");
 	assert_int_equal(host_edit(host, "a.c", "one", "1"), STET_E_AMBIGUOUS);
+	/* This function cannot replace all, so the advice is another than that of edit_file. */
+	assert_non_null(strstr(host->err.message, "until it is the only one."));
 	assert_int_equal(host_edit(host, "a.c", "two", "2"), STET_E_NO_MATCH);
 	assert_int_equal(host_edit(host, "a.c", "", "2"), STET_E_INVALID);
 	assert_int_equal(host_edit(host, "b.c", "two", "2"), STET_E_NOT_FOUND);

@@ -680,6 +680,7 @@ int stet_session_edit(struct stet_session *session, const char *path, const char
 	struct st_edit edit = {
 		.old_text = st_strn(old_text ? old_text : "", old_text ? old_len : 0),
 		.new_text = st_strn(new_text ? new_text : "", new_text ? new_len : 0),
+		.only_one = true,
 	};
 	struct st_change change = {
 		.path = path,

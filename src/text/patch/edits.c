@@ -246,9 +246,10 @@ static int fail_ambiguous(const struct list *list, const struct st_edit *edit) {
 	return st_fail(
 		list->err, STET_E_AMBIGUOUS,
 		"%soldText occurs %zu times, at %s%s. Nothing was changed. Add lines around it to "
-		"oldText until it is the only one, or set replaceAll to change them all.",
+		"oldText until it is the only one%s.",
 		prefix(list, where), places->total, st_buf_cstr(&lines),
-		list->at > 0 ? " of the text after the earlier edits" : "");
+		list->at > 0 ? " of the text after the earlier edits" : "",
+		edit->only_one ? "" : ", or set replaceAll to change them all");
 }
 
 static void start_splice(struct list *list, struct st_splice *splice, struct st_str old_text,

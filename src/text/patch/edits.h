@@ -33,6 +33,8 @@ struct st_edit {
 	struct st_str new_text;
 	/** Replace every match instead of insisting on one. */
 	bool all;
+	/** The caller has no way to ask for all: an ambiguous edit does not advise it. */
+	bool only_one;
 };
 
 /** The result of one edit. */
