@@ -89,10 +89,23 @@ static void a_file_to_which_several_paths_lead_is_counted_once(void **state) {
 	st_grep_found_release(&found);
 }
 
+static void a_file_that_comes_often_leaves_room_for_others(void **state) {
+	(void)state;
+	struct st_grep_found found = {.most = 2};
+	for (size_t i = 0; i < 11; i++)
+		add(&found, &(struct model){"b", 1, false});
+	add(&found, &(struct model){"c", 1, false});
+	st_grep_found_sort(&found);
+	assert_int_equal(found.count, 2);
+	assert_string_equal(st_grep_found_at(&found, 1).path, "c");
+	st_grep_found_release(&found);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_files_are_kept_and_all_are_counted),
 		cmocka_unit_test(a_file_to_which_several_paths_lead_is_counted_once),
+		cmocka_unit_test(a_file_that_comes_often_leaves_room_for_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

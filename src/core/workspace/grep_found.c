@@ -135,7 +135,8 @@ static int keep_first(struct st_grep_found *found, struct stet_error *err) {
 	st_buf_move(&found->paths, &paths);
 	found->count = count;
 	found->complete = complete < found->most ? complete : found->most;
-	found->has_last = true;
+	/* If files were there twice, there may be too few now. */
+	found->has_last = complete >= found->most;
 	return 0;
 }
 

@@ -133,14 +133,14 @@ static int count_lines(struct searcher *searcher, struct st_str text, struct st_
 	return code < 0 ? code : 0;
 }
 
-/* How much of what was read to search: up to the last line end, and at the end of the file all. */
-static size_t searchable(const struct searcher *searcher, bool at_end) {
+/* How much of what was read to search: up to the last line end, which is behind `old`, and at the end of the file all. */
+static size_t searchable(const struct searcher *searcher, size_t old, bool at_end) {
 	const struct st_buf *bytes = &searcher->bytes;
 	if (at_end)
 		return bytes->len;
 	if (searcher->run->search->flags & ST_GREP_SPAN)
 		return 0;
-	const char *last = memrchr(bytes->ptr, '\n', bytes->len);
+	const char *last = memrchr(bytes->ptr + old, '\n', bytes->len - old);
 	return last ? (size_t)(last - bytes->ptr) + 1 : 0;
 }
 
@@ -184,10 +184,11 @@ static int search_pieces(struct searcher *searcher, struct reading *reading, uns
 	struct st_buf *bytes = &searcher->bytes;
 	int code = 0;
 	while (code == 0 && !reading->at_end) {
+		size_t old = bytes->len;
 		searcher->state = read_piece(searcher, reading);
 		if (searcher->state != ST_GREP_SEARCHED)
 			return 0;
-		size_t len = searchable(searcher, reading->at_end);
+		size_t len = searchable(searcher, old, reading->at_end);
 		struct st_str text = st_strn(bytes->ptr, len);
 		if (len == 0)
 			continue;
