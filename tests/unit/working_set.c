@@ -87,6 +87,105 @@ static void a_text_that_a_later_write_replaced_is_left_out(void **state) {
 	st_buf_release(&talk.json);
 }
 
+static void a_text_is_left_out_if_its_file_was_replaced_without_a_text(void **state) {
+	(void)state;
+	static const struct {
+		const char *tool, *args;
+	} calls[] = {
+		{"bash", "{\"command\":\"./generate >src/rows.c\"}"},
+		{"move_file", "{\"source\":\"b.c\",\"destination\":\"src/rows.c\"}"},
+		{"apply_patch", "{\"patch\":\"*** Begin Patch\\n*** Add File: src/rows.c\\n+int x;\\n\"}"},
+	};
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		struct talk talk;
+		begin_talk(&talk);
+		add_call(&talk, "read", "{\"path\":\"src/rows.c\"}", source);
+		add_call(&talk, calls[i].tool, calls[i].args, "done");
+		add_noise(&talk, 24);
+		cut_talk(&talk);
+		assert_false(has(&talk, "int first_value;"));
+		st_buf_release(&talk.json);
+	}
+}
+
+static void a_patch_is_kept_with_the_text_that_it_changed(void **state) {
+	(void)state;
+	struct talk talk;
+	begin_talk(&talk);
+	add_call(&talk, "read", "{\"path\":\"src/rows.c\"}", source);
+	add_call(&talk, "apply_patch",
+	         "{\"input\":\"*** Begin Patch\\n*** Update File: src/rows.c\\n@@\\n-int "
+	         "first_value;\\n+int "
+	         "other_value;\\n*** End Patch\\n\"}",
+	         "done");
+	add_noise(&talk, 24);
+	cut_talk(&talk);
+	assert_true(has(&talk, "int first_value;\\nint load_rows"));
+	assert_true(has(&talk, "+int other_value;"));
+	st_buf_release(&talk.json);
+}
+
+static void names_of_a_text_of_two_files_are_listed_for_neither(void **state) {
+	(void)state;
+	struct talk talk;
+	begin_talk(&talk);
+	add_call(&talk, "bash", "{\"command\":\"cat src/rows.c src/other.c\"}", source);
+	add_noise(&talk, 24);
+	cut_talk(&talk);
+	assert_false(has(&talk, "rows.c: load_rows"));
+	assert_false(has(&talk, "other.c: load_rows"));
+	st_buf_release(&talk.json);
+}
+
+static void results_belong_to_their_calls_however_many_there_are(void **state) {
+	(void)state;
+	enum { CALLS = 200 };
+	st_auto(st_buf) json = ST_BUF_INIT;
+	st_buf_adds(&json, "[{\"role\":\"assistant\",\"content\":[");
+	for (int i = 0; i < CALLS; i++)
+		st_buf_addf(&json,
+		            "%s{\"type\":\"tool_use\",\"id\":\"c%d\",\"name\":\"bash\",\"input\":{}}",
+		            i ? "," : "", i);
+	st_buf_adds(&json, "]},{\"role\":\"user\",\"content\":[");
+	for (int i = CALLS; i > 0; i--)
+		st_buf_addf(&json,
+		            "%s{\"type\":\"tool_result\",\"tool_use_id\":\"c%d\",\"content\":\"r%d\"}",
+		            i < CALLS ? "," : "", i - 1, i - 1);
+	st_buf_adds(&json, "]}]");
+	struct st_messages list;
+	struct st_message_calls calls;
+	assert_int_equal(st_messages_read(&list, st_buf_str(&json), ST_SHAPE_ANY, NULL), 0);
+	assert_int_equal(st_message_calls_read(&calls, &list, NULL), 0);
+	assert_int_equal(calls.count, CALLS);
+	for (size_t i = 0; i < CALLS; i++) {
+		char result[16];
+		snprintf(result, sizeof result, "r%zu", i);
+		assert_true(st_str_eq(calls.items[i].text, st_str(result)));
+	}
+	st_message_calls_release(&calls);
+	st_messages_release(&list);
+}
+
+/* A walk through all calls for each of them would take minutes. */
+static void a_list_of_100000_calls_is_cut(void **state) {
+	(void)state;
+	struct talk talk;
+	begin_talk(&talk);
+	for (size_t i = 0; i < 50'000; i++) {
+		char args[64];
+		snprintf(args, sizeof args, "{\"path\":\"src/f%zu.c\"}", i);
+		add_call(&talk, "read", args, i % 2 ? "Error: not found" : "int value;");
+	}
+	for (size_t i = 0; i < 50'000; i++) {
+		char args[64];
+		snprintf(args, sizeof args, "{\"path\":\"src/f0.c\",\"offset\":%zu}", i);
+		add_call(&talk, "read", args, "int value;");
+	}
+	cut_talk(&talk);
+	assert_true(has(&talk, "Left out here: "));
+	st_buf_release(&talk.json);
+}
+
 static void names_and_commands_outlast_two_cuts_once_each(void **state) {
 	(void)state;
 	struct talk talk;
@@ -126,7 +225,7 @@ static void a_number_that_may_be_larger_says_at_least(void **state) {
 static void what_it_writes_it_reads_again(void **state) {
 	(void)state;
 	static const char text[] =
-		"\n[Commands]\nRun earlier in this conversation, the last first.\n"
+		"\n[Commands]\nCalls of a shell in this conversation, the last first.\n"
 		"- make check\n- make\n"
 		"\n[Names in files]\nNames that lines in the messages seem to "
 		"define; files may have changed since.\n"
@@ -159,6 +258,11 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cut_keeps_the_text_of_a_file_before_older_output),
 		cmocka_unit_test(a_text_that_a_later_write_replaced_is_left_out),
+		cmocka_unit_test(a_text_is_left_out_if_its_file_was_replaced_without_a_text),
+		cmocka_unit_test(a_patch_is_kept_with_the_text_that_it_changed),
+		cmocka_unit_test(names_of_a_text_of_two_files_are_listed_for_neither),
+		cmocka_unit_test(results_belong_to_their_calls_however_many_there_are),
+		cmocka_unit_test(a_list_of_100000_calls_is_cut),
 		cmocka_unit_test(names_and_commands_outlast_two_cuts_once_each),
 		cmocka_unit_test(a_number_that_may_be_larger_says_at_least),
 		cmocka_unit_test(what_it_writes_it_reads_again),

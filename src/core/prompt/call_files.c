@@ -119,23 +119,14 @@ static bool name_patched(const struct receiver *to, struct st_str text) {
 	return true;
 }
 
-static bool name_patches(const struct receiver *to, const struct st_message_call *call) {
-	static const char *const keys[] = {"patch", "input", "patchText", "diff"};
-	bool good = true;
-	if (!has_part(call->name, "patch") && !has_part(call->name, "diff"))
-		return true;
-	if (!call->args)
-		return name_patched(to, call->input);
-	for (size_t i = 0; good && i < sizeof keys / sizeof *keys; i++)
-		good = name_patched(to, st_json_str(yyjson_obj_get(call->args, keys[i])));
-	return good;
+/* Codex runs apply_patch in a shell, too. */
+static bool is_patch_command(struct st_str command) {
+	return memmem(command.ptr, command.len, "*** Begin Patch", 15) != NULL;
 }
 
 static bool name_in_command(const struct receiver *to, struct st_str command) {
-	/* Codex runs apply_patch in a shell, too. */
-	if (memmem(command.ptr, command.len, "*** Begin Patch", 15))
-		return name_patched(to, command);
-	return st_shell_files(command, to->each, to->data);
+	return is_patch_command(command) ? name_patched(to, command)
+	                                 : st_shell_files(command, to->each, to->data);
 }
 
 struct st_str st_call_shell(const struct st_message_call *call) {
@@ -152,13 +143,27 @@ bool st_call_files(const struct st_message_call *call, st_file_use_fn *each, voi
 	if (command.len)
 		return name_in_command(&to, command);
 	return name_named(&to, call, use_of_call(call)) && name_moved(&to, call) &&
-	       name_patches(&to, call);
+	       name_patched(&to, st_call_patch(call));
 }
 
 struct st_str st_call_new_text(const struct st_message_call *call) {
 	static const char *const keys[] = {"content", "file_text", "new_string",
 	                                   "newText", "newString", "new_str"};
 	struct st_str text = ST_STR("");
+	for (size_t i = 0; text.len == 0 && i < sizeof keys / sizeof *keys; i++)
+		text = st_json_str(yyjson_obj_get(call->args, keys[i]));
+	return text;
+}
+
+struct st_str st_call_patch(const struct st_message_call *call) {
+	static const char *const keys[] = {"patch", "input", "patchText", "diff"};
+	struct st_str text = st_call_shell(call);
+	if (text.len)
+		return is_patch_command(text) ? text : ST_STR("");
+	if (!has_part(call->name, "patch") && !has_part(call->name, "diff"))
+		return ST_STR("");
+	if (!call->args)
+		return call->input;
 	for (size_t i = 0; text.len == 0 && i < sizeof keys / sizeof *keys; i++)
 		text = st_json_str(yyjson_obj_get(call->args, keys[i]));
 	return text;

@@ -20,4 +20,7 @@ struct st_str st_call_shell(const struct st_message_call *call);
 /** The text that a write or an edit put into its file; empty if the call does not show one. */
 struct st_str st_call_new_text(const struct st_message_call *call);
 
+/** The patch that a call applies, also in a shell; empty for other calls. */
+struct st_str st_call_patch(const struct st_message_call *call);
+
 #endif

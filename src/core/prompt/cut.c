@@ -253,7 +253,9 @@ static bool is_empty(yyjson_mut_val *message, yyjson_val *original) {
 		content = yyjson_mut_obj_get(message, "parts");
 	if (calls && yyjson_mut_arr_size(calls) == 0) {
 		yyjson_mut_obj_remove_key(message, "tool_calls");
-		return !content || yyjson_mut_is_null(content) || yyjson_mut_equals_str(content, "");
+		return yyjson_mut_is_arr(content)
+		           ? yyjson_mut_arr_size(content) == 0
+		           : !content || yyjson_mut_is_null(content) || yyjson_mut_equals_str(content, "");
 	}
 	return yyjson_mut_is_arr(content) && yyjson_mut_arr_size(content) == 0 &&
 	       yyjson_arr_size(st_messages_parts(original)) > 0;

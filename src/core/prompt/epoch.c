@@ -2,6 +2,7 @@
 
 #include "base/plural.h"
 #include "core/prompt/cut.h"
+#include "core/prompt/key_places.h"
 #include "core/prompt/learned.h"
 #include "core/prompt/own.h"
 #include "core/prompt/recall.h"
@@ -19,6 +20,9 @@ enum { REQUESTS_SHARE = 6 };
 
 /* Smaller prompts have no room for a table of contents. */
 enum { RECALL_FROM = 4000 };
+
+/* Trying a text of a file copies its exchange, which may have thousands of calls: copy at most so many in all. */
+enum { TRIED_MAX = 1'000'000 };
 
 enum { ATTEMPTS = 5 };
 
@@ -47,6 +51,9 @@ struct epoch {
 	struct st_learned learned;
 	struct st_recall recall;
 	struct st_working_set working;
+	/** Calls that have results, by the sum of the call and of its file; those that did not fail. */
+	struct st_key_places answered;
+	struct st_key_places succeeded;
 	struct st_cut cut;
 	struct st_compact_report report;
 	/** What an earlier cut said that it left out. */
@@ -62,6 +69,8 @@ struct epoch {
 	/** ... and so many more for units that the model has not seen; so many of them are used. */
 	size_t room;
 	size_t unseen;
+	/** How many calls were copied to try texts of files. */
+	size_t tried;
 	/** The first request may have so many: the same in every cut, so that the prefix stays. */
 	size_t first_limit;
 };
@@ -157,14 +166,41 @@ static int by_address(const void *a, const void *b) {
 	return x->value < y->value ? -1 : x->value > y->value;
 }
 
-/* Whether a call was made again later, with another result or the same. */
-static bool is_repeated(const struct st_message_calls *calls, size_t i) {
-	for (size_t j = i + 1; j < calls->count; j++) {
-		const struct st_message_call *later = &calls->items[j];
-		if (later->key == calls->items[i].key && later->result && !later->failed)
-			return true;
+static struct st_str call_path(const struct st_message_call *call) {
+	static const char *const keys[] = {"path", "file_path", "filePath", "absolute_path"};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		struct st_str path = st_json_str(yyjson_obj_get(call->args, keys[i]));
+		if (path.len)
+			return path;
 	}
-	return false;
+	return ST_STR("");
+}
+
+/* Equal for calls of a tool for the same file, and other than the calls' own keys; 0 for no file. */
+static uint64_t file_key(const struct st_message_call *call) {
+	struct st_str path = call_path(call);
+	return path.len ? st_str_sum(st_str_sum(~ST_STR_SUM, call->name), path) : 0;
+}
+
+/* List the calls that have results, by what they did. */
+static int list_answered(struct epoch *epoch, struct stet_error *err) {
+	bool good = true;
+	for (size_t i = 0; good && i < epoch->calls.count; i++) {
+		const struct st_message_call *call = &epoch->calls.items[i];
+		if (!call->result)
+			continue;
+		good = st_key_places_add(&epoch->answered, call->key, i) &&
+		       st_key_places_add(&epoch->answered, file_key(call), i) &&
+		       (call->failed || st_key_places_add(&epoch->succeeded, call->key, i));
+	}
+	st_key_places_sort(&epoch->answered);
+	st_key_places_sort(&epoch->succeeded);
+	return good ? 0 : st_fail_nomem(err);
+}
+
+/* Whether a call was made again later, with another result or the same. */
+static bool is_repeated(const struct epoch *epoch, size_t i) {
+	return st_key_places_next(&epoch->succeeded, epoch->calls.items[i].key, i) != SIZE_MAX;
 }
 
 /* List all calls and results, and mark the results that later calls supersede. */
@@ -181,36 +217,18 @@ static int list_parts(struct epoch *epoch, struct stet_error *err) {
 		if (call->result)
 			cut->parts[cut->part_count++] = (struct st_cut_part){
 				.value = call->result,
-				.superseded = call->unit != epoch->newest && is_repeated(calls, i)};
+				.superseded = call->unit != epoch->newest && is_repeated(epoch, i)};
 	}
 	qsort(cut->parts, cut->part_count, sizeof *cut->parts, by_address);
 	return 0;
 }
 
-static struct st_str call_path(const struct st_message_call *call) {
-	static const char *const keys[] = {"path", "file_path", "filePath", "absolute_path"};
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		struct st_str path = st_json_str(yyjson_obj_get(call->args, keys[i]));
-		if (path.len)
-			return path;
-	}
-	return ST_STR("");
-}
-
-/* Whether a call failed, and no later call of that tool for the same file, or the same call, succeeded. */
-static bool is_open(const struct st_message_calls *calls, size_t i) {
-	const struct st_message_call *call = &calls->items[i];
-	struct st_str path = call_path(call);
-	if (!call->failed)
-		return false;
-	for (size_t j = i + 1; j < calls->count; j++) {
-		const struct st_message_call *later = &calls->items[j];
-		bool same = later->key == call->key || (path.len && st_str_eq(later->name, call->name) &&
-		                                        st_str_eq(call_path(later), path));
-		if (same && later->result)
-			return false;
-	}
-	return true;
+/* Whether a call failed, and no later call of that tool for the same file, or the same call, has a result. */
+static bool is_open(const struct epoch *epoch, size_t i) {
+	const struct st_message_call *call = &epoch->calls.items[i];
+	uint64_t file = file_key(call);
+	return call->failed && st_key_places_next(&epoch->answered, call->key, i) == SIZE_MAX &&
+	       (!file || st_key_places_next(&epoch->answered, file, i) == SIZE_MAX);
 }
 
 /* ---- shares ---- */
@@ -285,11 +303,29 @@ static bool can_part(const struct st_message_call *call) {
 	return call->value && call->result;
 }
 
-/* Leave the calls of an exchange out, or put them back, with their results. */
-static void drop_calls(struct epoch *epoch, size_t unit, bool dropped) {
-	for (size_t i = 0; i < epoch->calls.count; i++) {
+/* The first call of an exchange, given any of its calls: they are in a row. */
+static size_t first_call(const struct epoch *epoch, size_t one) {
+	const struct st_message_call *items = epoch->calls.items;
+	while (one > 0 && items[one - 1].unit == items[one].unit)
+		one--;
+	return one;
+}
+
+/* How many calls the exchange of a call has. */
+static size_t count_calls(const struct epoch *epoch, size_t one) {
+	const struct st_message_call *items = epoch->calls.items;
+	size_t first = first_call(epoch, one), end = one;
+	while (end < epoch->calls.count && items[end].unit == items[one].unit)
+		end++;
+	return end - first;
+}
+
+/* Leave the calls of a call's exchange out, or put them back, with their results. */
+static void drop_calls(struct epoch *epoch, size_t one, bool dropped) {
+	size_t first = first_call(epoch, one), count = count_calls(epoch, one);
+	for (size_t i = first; i < first + count; i++) {
 		const struct st_message_call *call = &epoch->calls.items[i];
-		if (call->unit != unit || !can_part(call))
+		if (!can_part(call))
 			continue;
 		st_cut_part_of(&epoch->cut, call->value)->dropped = dropped;
 		st_cut_part_of(&epoch->cut, call->result)->dropped = dropped;
@@ -311,8 +347,11 @@ static size_t fit_text(struct epoch *epoch, const struct st_working_text *text, 
 	bool happened = epoch->cut.happened;
 	if (result->superseded)
 		return 0;
+	epoch->tried += count_calls(epoch, text->call);
+	if (epoch->tried > TRIED_MAX)
+		return 0;
 	if (!fate->fitted)
-		drop_calls(epoch, call->unit, true);
+		drop_calls(epoch, text->call, true);
 	made->dropped = result->dropped = false;
 	fate->parted = true;
 	fate->fitted =
@@ -325,7 +364,7 @@ static size_t fit_text(struct epoch *epoch, const struct st_working_text *text, 
 	epoch->cut.happened = happened;
 	made->dropped = result->dropped = before.parted;
 	if (!before.parted)
-		drop_calls(epoch, call->unit, false);
+		drop_calls(epoch, text->call, false);
 	return 0;
 }
 
@@ -357,7 +396,7 @@ static size_t fit_errors(struct epoch *epoch, size_t left) {
 	for (size_t i = epoch->calls.count; i > 0 && found < ERRORS_MAX; i--) {
 		size_t unit = epoch->calls.items[i - 1].unit;
 		size_t limit = left / 4 < ERROR_TOKENS ? left / 4 : ERROR_TOKENS;
-		if (!is_open(&epoch->calls, i - 1))
+		if (!is_open(epoch, i - 1))
 			continue;
 		found++;
 		if (!epoch->fates[unit].fitted && limit > 2 * ST_CUT_MIN)
@@ -499,13 +538,11 @@ static int read_own(struct epoch *epoch, struct stet_error *err) {
 	return code;
 }
 
-static size_t count_results(const struct epoch *epoch, size_t unit) {
-	size_t count = 0;
-	for (size_t i = 0; i < epoch->calls.count; i++)
-		count += epoch->calls.items[i].unit == unit && epoch->calls.items[i].result &&
-		         (!epoch->fates[unit].parted ||
-		          st_cut_part_of(&epoch->cut, epoch->calls.items[i].result)->dropped);
-	return count;
+/* Whether a call's result is left out of the prompt. */
+static bool is_result_left_out(const struct epoch *epoch, const struct st_message_call *call) {
+	const struct fate *fate = &epoch->fates[call->unit];
+	return call->result && (!fate->fitted || fate->words_only ||
+	                        (fate->parted && st_cut_part_of(&epoch->cut, call->result)->dropped));
 }
 
 static void count_left_out(struct epoch *epoch) {
@@ -515,14 +552,11 @@ static void count_left_out(struct epoch *epoch) {
 	epoch->report.noops = epoch->before.noops;
 	for (size_t i = 0; i < epoch->list.unit_count; i++) {
 		bool there = epoch->fates[i].fitted != NULL;
-		if (is_request(epoch, i))
-			epoch->report.requests += !there;
-		if (!is_exchange(epoch, i))
-			continue;
-		epoch->report.replies += !there;
-		if (!there || epoch->fates[i].words_only || epoch->fates[i].parted)
-			epoch->report.results += count_results(epoch, i);
+		epoch->report.requests += is_request(epoch, i) && !there;
+		epoch->report.replies += is_exchange(epoch, i) && !there;
 	}
+	for (size_t i = 0; i < epoch->calls.count; i++)
+		epoch->report.results += is_result_left_out(epoch, &epoch->calls.items[i]);
 }
 
 /* ---- the whole prompt ---- */
@@ -701,6 +735,7 @@ static yyjson_mut_val *cut_once(struct epoch *epoch, size_t limit, size_t above)
 		epoch->cut.parts[i].dropped = false;
 	epoch->limit = limit;
 	epoch->unseen = 0;
+	epoch->tried = 0;
 	size_t system = fit_system(epoch, above / 2, &beside);
 	write_own(epoch, &own);
 	size_t fixed = system + st_tokens(st_buf_str(&own)) * 11 / 10 + 60;
@@ -763,6 +798,8 @@ static int start_epoch(struct epoch *epoch, struct st_str messages, struct stet_
 	find_landmarks(epoch);
 	code = st_message_calls_read(&epoch->calls, &epoch->list, err);
 	if (code == 0)
+		code = list_answered(epoch, err);
+	if (code == 0)
 		code = list_parts(epoch, err);
 	if (code == 0)
 		code = read_own(epoch, err);
@@ -777,6 +814,8 @@ static void end_epoch(struct epoch *epoch) {
 	st_learned_release(&epoch->learned);
 	st_recall_release(&epoch->recall);
 	st_working_set_release(&epoch->working);
+	st_key_places_release(&epoch->answered);
+	st_key_places_release(&epoch->succeeded);
 	st_message_calls_release(&epoch->calls);
 	st_cut_release(&epoch->cut);
 	yyjson_mut_doc_free(epoch->cut.doc);

@@ -22,9 +22,10 @@ static bool add_file(void *data, struct st_str path, enum st_file_use use) {
 	if (path.len == 0 || path.len > 1024 || memchr(path.ptr, '\0', path.len) ||
 	    memchr(path.ptr, '\n', path.len))
 		return true;
+	uint64_t sum = st_str_sum(ST_STR_SUM, path);
 	for (size_t i = 0; i < learned->count; i++) {
 		struct st_learned_file *file = &learned->files[i];
-		if (!st_str_eq(st_str(file->path), path))
+		if (file->sum != sum || !st_str_eq(st_str(file->path), path))
 			continue;
 		bool outlasts = use == ST_USE_READ && file->use != ST_USE_DELETED;
 		bool stays = use == ST_USE_EDITED && file->use == ST_USE_WROTE;
@@ -40,7 +41,8 @@ static bool add_file(void *data, struct st_str path, enum st_file_use use) {
 	learned->files = files;
 	char *copy = strndup(path.ptr, path.len);
 	if (copy)
-		files[learned->count++] = (struct st_learned_file){copy, use, learned->calls, ST_STR("")};
+		files[learned->count++] = (struct st_learned_file){
+			.path = copy, .sum = sum, .use = use, .last = learned->calls, .proof = ST_STR("")};
 	return copy != NULL;
 }
 

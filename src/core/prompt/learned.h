@@ -18,6 +18,8 @@
 
 struct st_learned_file {
 	char *path;
+	/** A sum of the path, to compare faster. */
+	uint64_t sum;
 	/** What happened last, where a write or an edit outlasts a read. */
 	enum st_file_use use;
 	/** The number of the call that used it last. */

@@ -2,6 +2,8 @@
 
 #include <strings.h>
 
+#include "base/array.h"
+
 /* A message of failure has at most so many lines. */
 enum { FAILURE_LINES = 10 };
 
@@ -138,13 +140,8 @@ static void read_call(struct st_message_call *call, yyjson_val *value) {
 }
 
 static struct st_message_call *add_call(struct st_message_calls *calls, size_t unit) {
-	if (calls->count % 16 == 0) {
-		struct st_message_call *items =
-			reallocarray(calls->items, calls->count + 16, sizeof *calls->items);
-		if (!items)
-			return NULL;
-		calls->items = items;
-	}
+	if (!st_array_room(&calls->items, calls->count, sizeof *calls->items))
+		return NULL;
 	struct st_message_call *call = &calls->items[calls->count++];
 	*call = (struct st_message_call){.unit = unit, .name = ST_STR(""), .input = ST_STR("")};
 	return call;
@@ -203,43 +200,39 @@ static bool read_model(struct st_message_calls *calls, const struct st_message *
 	return true;
 }
 
-/* The id of the call of a unit that is the n-th, for shapes whose calls have no ids. */
-static struct st_message_call *call_without_result(struct st_message_calls *calls, size_t from) {
-	for (size_t i = from; i < calls->count; i++) {
-		if (!calls->items[i].result)
-			return &calls->items[i];
+/* The results of a unit. They mostly come in the order of the calls. */
+struct answers {
+	struct st_message_calls *calls;
+	/* The unit's first call, and the one behind the call of the last result. */
+	size_t from;
+	size_t next;
+};
+
+/* Whether a result may be a call's; where it has no id, it is that of the next call without one. */
+static bool is_answer(const struct st_message_call *call, struct st_str id) {
+	return id.len ? call->value && st_str_eq(st_messages_call_id(call->value), id) : !call->result;
+}
+
+/* The call of a result: it is mostly near that of the last one. NULL if it is not in the unit. */
+static struct st_message_call *find_call(const struct answers *answers, struct st_str id) {
+	struct st_message_call *items = answers->calls->items;
+	for (size_t i = answers->next; i < answers->calls->count; i++) {
+		if (is_answer(&items[i], id))
+			return &items[i];
+	}
+	for (size_t i = answers->next; i > answers->from; i--) {
+		if (is_answer(&items[i - 1], id))
+			return &items[i - 1];
 	}
 	return NULL;
 }
 
-struct answers {
-	struct st_message_calls *calls;
-	/* The ids of the calls from `from` on, in their order. */
-	struct st_str ids[64];
-	size_t id_count;
-	size_t from;
-};
-
-static void collect_ids(struct answers *answers, yyjson_val *array) {
-	yyjson_val *value;
-	size_t i, max;
-	yyjson_arr_foreach(array, i, max, value) {
-		if (st_messages_is_call(value) && answers->id_count < 64)
-			answers->ids[answers->id_count++] = st_messages_call_id(value);
-	}
-}
-
 static void answer_call(struct answers *answers, yyjson_val *result) {
-	struct st_str id = st_messages_result_id(result);
-	struct st_message_call *call = NULL;
-	for (size_t i = 0; id.len && i < answers->id_count; i++) {
-		if (st_str_eq(answers->ids[i], id) && answers->from + i < answers->calls->count)
-			call = &answers->calls->items[answers->from + i];
-	}
-	if (!call && (id.len == 0 || answers->id_count == 64))
-		call = call_without_result(answers->calls, answers->from);
-	if (call)
-		take_result(call, result);
+	struct st_message_call *call = find_call(answers, st_messages_result_id(result));
+	if (!call)
+		return;
+	take_result(call, result);
+	answers->next = (size_t)(call - answers->calls->items) + 1;
 }
 
 static void read_results(struct answers *answers, yyjson_val *message) {
@@ -259,7 +252,7 @@ static void read_results(struct answers *answers, yyjson_val *message) {
 
 static bool read_unit(struct st_message_calls *calls, const struct st_messages *list, size_t unit) {
 	const struct st_unit *at = &list->units[unit];
-	struct answers answers = {.calls = calls, .from = calls->count};
+	struct answers answers = {.calls = calls, .from = calls->count, .next = calls->count};
 	for (size_t i = at->first; i < at->first + at->count; i++) {
 		const struct st_message *message = &list->items[i];
 		bool observed = i + 1 < at->first + at->count && list->items[i + 1].role == ST_ROLE_RESULT;
@@ -267,10 +260,6 @@ static bool read_unit(struct st_message_calls *calls, const struct st_messages *
 			read_results(&answers, message->value);
 			continue;
 		}
-		collect_ids(&answers, yyjson_obj_get(message->value, "tool_calls"));
-		collect_ids(&answers, st_messages_parts(message->value));
-		if (st_messages_is_call(message->value) && answers.id_count < 64)
-			answers.ids[answers.id_count++] = st_messages_call_id(message->value);
 		if (!read_model(calls, message, unit, observed))
 			return false;
 	}

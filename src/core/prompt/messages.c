@@ -198,28 +198,22 @@ static bool begins_unit(const struct st_messages *list, size_t i) {
 	return before != ST_ROLE_MODEL || list->shape != ST_SHAPE_RESPONSES;
 }
 
-/* Whether a unit has calls without results so far; only OpenAI's responses interleave them. */
-static bool is_open(const struct st_messages *list, const struct st_unit *unit) {
-	size_t calls = 0, results = 0;
-	if (list->shape != ST_SHAPE_RESPONSES)
-		return false;
-	for (size_t i = unit->first; i < unit->first + unit->count; i++) {
-		calls += list->items[i].calls;
-		results += list->items[i].role == ST_ROLE_RESULT;
-	}
-	return calls > results;
-}
-
 static void find_units(struct st_messages *list) {
 	struct st_unit *unit = NULL;
+	size_t calls = 0, results = 0;
 	for (size_t i = 0; i < list->count; i++) {
 		bool model = list->items[i].role == ST_ROLE_MODEL;
-		if (begins_unit(list, i) && !(unit && model && is_open(list, unit))) {
+		/* Only OpenAI's responses interleave calls and results. */
+		bool is_open = list->shape == ST_SHAPE_RESPONSES && calls > results;
+		if (begins_unit(list, i) && !(unit && model && is_open)) {
 			unit = &list->units[list->unit_count++];
 			*unit = (struct st_unit){.first = i, .role = list->items[i].role};
+			calls = results = 0;
 		}
 		assert(unit);
 		unit->count++;
+		calls += list->items[i].calls;
+		results += list->items[i].role == ST_ROLE_RESULT;
 	}
 }
 
@@ -254,7 +248,7 @@ void st_messages_release(struct st_messages *list) {
 
 /* ---- results ---- */
 
-/* stet and spec 2's tools say "noop": true in JSON, or this sentence. */
+/* The tools of stet and of other agents say "noop": true in JSON, or this sentence. */
 static bool says_noop(struct st_str text) {
 	static const char sentence[] = "File already exists with identical content";
 	const char *at = memmem(text.ptr, text.len, "\"noop\"", 6);

@@ -15,7 +15,7 @@ static const char names_title[] = "[Names in files]\n",
 					  "Names that lines in the messages seem to define; files may "
 					  "have changed since.\n",
 				  commands_title[] = "[Commands]\n",
-				  commands_note[] = "Run earlier in this conversation, the last first.\n";
+				  commands_note[] = "Calls of a shell in this conversation, the last first.\n";
 
 /* ---- lists, the last used at the end ---- */
 
@@ -131,7 +131,22 @@ static bool is_one_line(struct st_str text) {
 struct reader {
 	struct st_recall *recall;
 	const struct st_message_call *call;
+	/* How many files the call read. */
+	size_t reads;
 };
+
+static bool count_read(void *data, struct st_str path, enum st_file_use use) {
+	struct reader *reader = data;
+	reader->reads += use == ST_USE_READ;
+	return true;
+}
+
+/* The text that shows a file's names; empty if it is of several files, or the call does not tell. */
+static struct st_str text_of(const struct reader *reader, enum st_file_use use) {
+	if (use != ST_USE_READ)
+		return st_call_new_text(reader->call);
+	return reader->reads == 1 ? reader->call->text : ST_STR("");
+}
 
 static bool read_file(void *data, struct st_str path, enum st_file_use use) {
 	struct reader *reader = data;
@@ -145,8 +160,7 @@ static bool read_file(void *data, struct st_str path, enum st_file_use use) {
 	/* A write replaces everything that the file had. */
 	if (use == ST_USE_WROTE)
 		st_buf_clear(&file->names);
-	add_names(&file->names,
-	          use == ST_USE_READ ? reader->call->text : st_call_new_text(reader->call));
+	add_names(&file->names, text_of(reader, use));
 	return !file->names.failed;
 }
 
@@ -240,6 +254,7 @@ int st_recall_read(struct st_recall *recall, const struct st_message_calls *call
 		struct reader reader = {.recall = recall, .call = &calls->items[i]};
 		struct st_str command = st_call_shell(reader.call);
 		bool good = !command.len || !reader.call->result || read_command(recall, command);
+		(void)st_call_files(reader.call, count_read, &reader);
 		if (!good || !st_call_files(reader.call, read_file, &reader))
 			return st_fail_nomem(err);
 	}
@@ -260,25 +275,20 @@ static bool add_line(struct st_buf *lines, const struct st_buf *line, size_t *ro
 
 /* A file's line: its path and its names, the last seen first, within a number of tokens. */
 static void write_file(const struct st_recall_entry *file, size_t tokens, struct st_buf *line) {
-	size_t end = file->names.len, before = 0;
 	st_buf_addf(line, "- %s:", file->text);
 	size_t path = line->len;
-	for (size_t from = end; from > 0; from--) {
-		struct st_str name = st_str_slice(st_buf_str(&file->names), from, end);
+	for (size_t from = file->names.len, end = from; from > 0; from--) {
 		if (file->names.ptr[from - 1] != ' ')
 			continue;
+		st_buf_add(line, st_str_slice(st_buf_str(&file->names), from - 1, end));
 		end = from - 1;
-		before = line->len;
-		st_buf_addc(line, ' ');
-		st_buf_add(line, name);
-		if (st_tokens(st_buf_str(line)) > tokens) {
-			st_buf_truncate(line, before);
-			break;
-		}
 	}
-	if (line->len == path)
-		st_buf_clear(line);
-	else
+	size_t len = st_tokens_prefix(st_buf_str(line), tokens);
+	/* Whole names only, and no line without any. */
+	while (len < line->len && len > path && line->ptr[len] != ' ')
+		len--;
+	st_buf_truncate(line, len > path ? len : 0);
+	if (line->len)
 		st_buf_addc(line, '\n');
 }
 

@@ -1,6 +1,6 @@
 /**
  * A table of contents of the history that a prompt leaves out: the names that files define,
- * as reads and edits in the messages showed them, and the shell commands that ran.
+ * as reads and edits in the messages showed them, and the shell commands.
  * A model that no longer sees a file knows where to look, and how it built and
  * tested the work.
  *

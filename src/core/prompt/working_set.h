@@ -26,8 +26,6 @@ struct st_working_text {
 	/** A sum of the path; how many files were used later than this one. */
 	uint64_t file;
 	size_t rank;
-	/** The file had this text as a whole. */
-	bool whole;
 };
 
 struct st_working_set {
