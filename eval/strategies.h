@@ -7,7 +7,7 @@
  * clear    as Anthropic's context editing: once the prompt has 100,000 tokens, the
  *          texts of all but the last 3 results are left out, for good
  * tail     the last tokens of the history, blindly
- * strict   specification 2's form: snapshot and last exchange, in every turn
+ * strict   as stet compact --keep last: snapshot and last exchange, in every turn
  * epochs   ours: append, and cut once when the prompt is too long
  *
  *     struct st_shortener shortener = {.strategy = ST_MASK};

@@ -185,7 +185,7 @@ class Sessions(Case):
 
 
 class Trackers(Case):
-    """Spec 1, phases 1 and 3, as far as it is about trackers and AGENTS.md."""
+    """Phases 1 and 3 of the file state specification, as far as it is about trackers and AGENTS.md."""
 
     def test_a_tracker_reports_what_others_changed(self):
         path = self.write("test.txt", "hello")

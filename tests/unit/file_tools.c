@@ -1,4 +1,4 @@
-/* read_file, edit_file and write_file as they are called (spec 1), and staleness. */
+/* read_file, edit_file and write_file as they are called, and staleness. */
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -16,7 +16,7 @@ static void read_all(struct host *host) {
 	call(host, "read_file", "{'path': 'a.txt'}");
 }
 
-/* ---- spec 1's integration tests ---- */
+/* ---- the tests of the file state specification ---- */
 
 static void returns_error_when_file_was_modified_since_last_read(void **state) {
 	struct host *host = *state;

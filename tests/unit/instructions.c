@@ -62,7 +62,7 @@ static void write_long(struct host *host, const char *name, size_t len) {
 	dir_write(host->dir, name, text.ptr);
 }
 
-/* ---- spec 1, phase 1 ---- */
+/* ---- the tests of the file state specification: a file once ---- */
 
 static char *if_new(struct host *host, const char *path) {
 	char *text = NULL;
@@ -106,7 +106,7 @@ static void clear_session_allows_same_agents_md_to_be_returned_again(void **stat
 	stet_free(text);
 }
 
-/* ---- spec 1, phase 3 ---- */
+/* ---- the tests of the file state specification: directories ---- */
 
 static void walks_up_directory_tree_to_find_all_agents_md_files(void **state) {
 	struct host *host = *state;

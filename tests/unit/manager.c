@@ -1,4 +1,4 @@
-/* The manager. Spec 1's tests are here under their names. */
+/* The manager. The tests of the file state specification are here under their names. */
 #include "stet/manager.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* The state of the work: what is tracked, how it stands, and that it survives (spec 2's test plan). */
+/* The state of the work: what is tracked, how it stands, and that it survives. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

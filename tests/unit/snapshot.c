@@ -1,4 +1,4 @@
-/* The state of the work as text: spec 2's words, under budget, and nothing in it that poses. */
+/* The state of the work as text: its words, under budget, and nothing in it that poses. */
 #include "core/prompt/snapshot.h"
 
 #include "eval/audit.h"

@@ -1,4 +1,4 @@
-/* What the text tools share (spec 3, step 1): hashes of files, expected hashes, paths, endings. */
+/* What the text tools share: hashes of files, expected hashes, paths, endings. */
 #include <ctype.h>
 
 #include "lib/run.h"

@@ -1,4 +1,4 @@
-/* text_inspect as it is called (spec 3, step 7). */
+/* text_inspect as it is called. */
 #include "lib/tools.h"
 
 #define TOOL "text_inspect"

@@ -1,4 +1,4 @@
-/* text_patch as it is called (spec 3, steps 4 to 6). */
+/* text_patch as it is called. */
 #include "lib/tools.h"
 
 #define TOOL "text_patch"

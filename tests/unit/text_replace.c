@@ -1,4 +1,4 @@
-/* text_replace as it is called (spec 3, step 2). */
+/* text_replace as it is called. */
 #include "lib/tools.h"
 
 #define TOOL "text_replace"

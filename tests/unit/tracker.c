@@ -1,4 +1,4 @@
-/* FileTracker of spec 1, simple and production: its tests by their names, and the ways to fool it. */
+/* FileTracker, simple and production: the tests of its specification by their names, and the ways to fool it. */
 #include <sys/time.h>
 
 #include "lib/session.h"

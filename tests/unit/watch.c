@@ -1,4 +1,4 @@
-/* The watcher. Spec 1's tests of FileWatcher are here under their names. */
+/* The watcher. The tests of FileWatcher in the file state specification are here under their names. */
 #include "lib/watching.h"
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include "lib/alloc.h"
 #include "lib/child.h"
 
-/* ---- spec 1 ---- */
+/* ---- the tests of the file state specification ---- */
 
 static void calls_callback_on_file_change(void **state) {
 	struct dir *dir = *state;

@@ -132,7 +132,7 @@ napi_value call_handle(struct call *call, int code, enum handle_kind kind, void 
 /** The answer as an object; freed. A conflict is thrown with it. */
 napi_value call_answer(struct call *call, int code, struct stet_answer *answer);
 
-/** Spec 1's ConflictResult; the answer is freed. */
+/** The file state specification's ConflictResult; the answer is freed. */
 napi_value call_conflict(struct call *call, int code, struct stet_answer *answer);
 
 /** A string that the library made, freed; null for NULL. */

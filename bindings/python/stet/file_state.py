@@ -1,4 +1,4 @@
-"""The classes of spec 1: trackers, AGENTS.md, watchers, and a manager of all three."""
+"""The classes of the file state specification: trackers, AGENTS.md, watchers, and a manager of all three."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ class FileStateManager(Handle):
             library.stet_manager_clear_session(self._pointer)
 
     def dispose(self) -> None:
-        """Stop watching; the tracker still answers, as in spec 1."""
+        """Stop watching; the tracker still answers."""
         pump, self._pump = self._pump, None
         if pump:
             pump.stop()

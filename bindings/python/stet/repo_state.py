@@ -1,4 +1,4 @@
-"""The state of the work (spec 2): what is done, what is left, as data and as a prompt."""
+"""The state of the work: what is done, what is left, as data and as a prompt."""
 
 from __future__ import annotations
 

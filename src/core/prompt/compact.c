@@ -185,7 +185,7 @@ static void add_section(struct compaction *compaction, struct st_buf *text, cons
 		st_buf_addc(text, '\n');
 }
 
-/* The host's request; or spec 2's if tasks are open and the user has not said anything. */
+/* The host's request; or the default one if tasks are open and the user has not said anything. */
 static struct st_str delta_request(const struct compaction *compaction) {
 	const struct st_compact_options *options = compaction->options;
 	if (options->request.len)

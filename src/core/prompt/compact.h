@@ -1,9 +1,8 @@
 /**
- * Compaction turns a long history of messages into a short prompt (spec 2:
- * snapshot and delta): the system prompt, the user's requests, the snapshot with
- * the request to go on, and the last exchange. This is the strict form; epoch.h
- * keeps more. It never separates tool calls from
- * their results, and drops both for calls that changed nothing.
+ * Compaction turns a long history of messages into a short prompt: the system
+ * prompt, the user's requests, the snapshot with the request to go on, and the
+ * last exchange. This is the strict form; epoch.h keeps more. It never separates
+ * tool calls from their results, and drops both for calls that changed nothing.
  *
  * The prompt's JSON fits a budget. A text that does not fit is cut, with a mark
  * that says how much is missing. The snapshot's message counts what was left out.
@@ -30,7 +29,7 @@ struct st_compact_options {
 	bool no_snapshot;
 	/** Replaces the list's own system prompt; may be empty. */
 	struct st_str template;
-	/** What the model should do now; empty for spec 2's sentence if tasks are open and no user spoke. */
+	/** What the model should do now; if empty, and tasks are open and no user spoke: to complete these. */
 	struct st_str request;
 	/** Additional context after the request; may be empty. */
 	struct st_str additional;

@@ -95,7 +95,7 @@ static void add_mark(struct st_buf *out, const struct st_repo_file *file, const 
 		            file->status == ST_FILE_UNCHANGED ? "put back"
 		                                              : st_file_status_name(file->status),
 		            behind);
-	/* As in spec 2, a file without a word was created in this story. */
+	/* A file without a word was created in this story. */
 	else if (file->status != ST_FILE_CREATED || file->who)
 		st_buf_addf(out, "%s%s%s%s", before, st_file_status_name(file->status), st_buf_cstr(&who),
 		            behind);

@@ -1,7 +1,7 @@
 /**
  * core/prompt turns the state of the work and a message history into prompts.
  *
- * The snapshot is the state of the work as text (spec 2's FormatForPrompt):
+ * The snapshot is the state of the work as text:
  *
  *     --- Repository State ---
  *     Workspace: /work/coder-001

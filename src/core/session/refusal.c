@@ -201,7 +201,7 @@ static int say_matches(const struct st_change_attempt *attempt, struct stet_erro
 	return 0;
 }
 
-/* Spec 1's sentence ends differently where the diff follows, so as not to contradict it. */
+/* The sentence of the file state specification ends differently where the diff follows, so as not to contradict it. */
 static void say_read_again(const struct st_change *change, struct stet_answer *answer) {
 	const char *sentence =
 		" Please read the file again, or go by the change below, which counts as read.";

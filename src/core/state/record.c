@@ -1,5 +1,5 @@
 /*
- * Record what the tools of other programs did (spec 2: UpdateFromToolResult).
+ * Record what the tools of other programs did.
  * Their results come in every shape, so they are only hints: wherever a result
  * seems to name a file, stet checks that file on the disk.
  */

@@ -113,7 +113,7 @@ static int import_file(struct import *import, yyjson_val *value, bool gone,
 	} else if (status == ST_FILE_WRITTEN) {
 		file.base = st_version_unknown();
 	} else {
-		/* Spec 2's own files have no base_hash: the base then is an unknown version. */
+		/* The files of other programs may have no base_hash: the base then is an unknown version. */
 		file.base.exists =
 			status == ST_FILE_MODIFIED || (status == ST_FILE_DELETED && file.base.exists);
 	}
@@ -184,7 +184,7 @@ static int import_all(struct import *import, yyjson_val *root, struct stet_error
 			   *use = yyjson_obj_get(root, "use_snapshot");
 	if (!yyjson_is_obj(root))
 		return wrong("It", "an object", root, err);
-	/* Spec 2's own files have no version. */
+	/* The files of other programs may have no version. */
 	if (version && (!yyjson_is_int(version) || st_json_int(version) != ST_REPO_JSON_VERSION))
 		return st_fail(err, STET_E_INVALID,
 		               "Its version is not %d, the only one that this stet reads.",

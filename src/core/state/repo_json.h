@@ -1,6 +1,6 @@
 /**
  * repostate.json: a copy of the state of the work that people and other programs
- * can read (spec 2). The store has the truth.
+ * can read. The store has the truth.
  *
  * The workspace's background worker writes the file about a second after a
  * change, and renames it into place; closing the workspace writes it too, and so

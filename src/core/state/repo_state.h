@@ -1,5 +1,5 @@
 /**
- * The state of the work (spec 2), as plain data: the files that sessions read or
+ * The state of the work, as plain data: the files that sessions read or
  * wrote, the tasks, and the story they belong to. core/state/repo_track fills it
  * from the store and the disk; core/prompt/snapshot turns it into text.
  */
