@@ -166,7 +166,7 @@ static void results_belong_to_their_calls_however_many_there_are(void **state) {
 	st_messages_release(&list);
 }
 
-/* A walk through all calls for each of them would take minutes. */
+/* A walk through all calls for each of them took 18 seconds; without it, the test takes one. */
 static void a_list_of_100000_calls_is_cut(void **state) {
 	(void)state;
 	struct talk talk;
