@@ -385,6 +385,7 @@ static void an_executable_comes_back_executable(void **state) {
 	static const char move[] =
 		"{'patch': '*** Begin Patch\\n*** Update File: run.sh\\n*** Move to: "
 		"go.sh\\n@@\\n-one\\n+two\\n*** End Patch'}";
+	trust(host);
 	dir_write(host->dir, "run.sh", "one\n");
 	dir_write(host->dir, "plain", "text\n");
 	assert_int_equal(fchmodat(host->dir->fd, "run.sh", 0755, 0), 0);
@@ -497,6 +498,30 @@ static void a_preview_that_was_cut_does_not_count(void **state) {
 	refuse(host, STET_E_CONFLICT, "undo", "{'of': 'bob'}");
 	expect_text("make the same call again");
 	call(host, "undo", "{'of': 'bob'}");
+	assert_false(dir_has(host->dir, "a.txt"));
+}
+
+static void read_long(struct host *host, const char *name) {
+	for (int line = 1; line <= 400; line += 100)
+		call_as(host, name, "read_file", "{'path': 'a.txt', 'offset': %d, 'limit': 100}", line);
+}
+
+/* An undo that brings back a long file sends a part of it alone. */
+static void a_redo_does_not_take_away_what_was_not_sent(void **state) {
+	struct host *host = *state;
+	create_long(host, "a.txt", 400);
+	read_long(host, "bob");
+	call_as(host, "bob", "delete_file", "{'path': 'a.txt'}");
+	call(host, "undo", "{'path': 'a.txt'}");
+	for (int i = 0; i < 2; i++) {
+		refuse(host, STET_E_CONFLICT, "undo", "{'path': 'a.txt', 'redo': true}");
+		expect_text("Not all that would go was sent to you");
+		expect_text("Read the file first.");
+		assert_true(dir_has(host->dir, "a.txt"));
+	}
+	for (int line = 1; line <= 400; line += 100)
+		call(host, "read_file", "{'path': 'a.txt', 'offset': %d, 'limit': 100}", line);
+	call(host, "undo", "{'path': 'a.txt', 'redo': true}");
 	assert_false(dir_has(host->dir, "a.txt"));
 }
 
@@ -658,6 +683,7 @@ int main(void) {
 		host_claim(writes_of_others_are_shown_before_they_are_undone),
 		host_claim(a_session_without_a_name_knows_its_own_writes_alone),
 		host_claim(a_preview_that_was_cut_does_not_count),
+		host_claim(a_redo_does_not_take_away_what_was_not_sent),
 		host_claim(a_preview_without_all_files_does_not_count),
 		host_claim(others_changes_stay),
 		host_claim(what_overlaps_is_named_and_left),

@@ -90,6 +90,8 @@ struct stet_session {
 	int64_t change_time;
 	/** A number for the run whose undo it was shown last, as a preview; 0 for none. */
 	uint64_t previewed;
+	/** The time of its last undo, if the answer showed all that came back; 0 otherwise. */
+	int64_t shown_undo;
 	/** The path of its last write; NULL for none. */
 	char *last_wrote;
 	/** The times of its last writes in the log, by which they are known: a ring, and how many there were. */

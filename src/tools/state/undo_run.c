@@ -139,28 +139,35 @@ static uint64_t run_digest(const struct st_run *run) {
 	return digest;
 }
 
-static bool is_own_run(const struct undo *undo) {
+/* Whether the file has lines that were not sent to the session. */
+static bool has_unsent(const struct undo *undo, const char *path,
+                       const struct st_version *version) {
+	const struct st_seen *seen = st_tracker_find(&undo->call->session->tracker, path);
+	return version->exists &&
+	       !(seen && st_seen_all(seen) && st_hash_eq(&seen->version.hash, &version->hash));
+}
+
+/* A session knows what it wrote, but what its undo brought back only if that was shown. */
+static bool is_known(const struct undo *undo, const struct st_run_write *write) {
+	const struct stet_session *session = undo->call->session;
+	return st_session_made(session, write->session, write->at) &&
+	       (!write->undoes || write->at == session->shown_undo ||
+	        !has_unsent(undo, write->path, &write->after));
+}
+
+static bool is_known_run(const struct undo *undo) {
 	for (size_t i = 0; i < undo->run.count; i++) {
-		const struct st_run_write *write = undo->run.writes[i];
-		if (!st_session_made(undo->call->session, write->session, write->at))
+		if (!is_known(undo, undo->run.writes[i]))
 			return false;
 	}
 	return true;
 }
 
-/* Whether the file has lines that were not sent to the session. */
-static bool has_unsent(const struct undo *undo, const char *path,
-                       const struct st_run_result *result) {
-	const struct st_seen *seen = st_tracker_find(&undo->call->session->tracker, path);
-	return result->exists &&
-	       !(seen && st_seen_all(seen) && st_hash_eq(&seen->version.hash, &result->hash));
-}
-
-/* Whether the caller must be shown first what goes: lines that others wrote may not have been sent to it. */
+/* Whether the caller must be shown first what goes: lines that others wrote, or an undo brought back, may not have been sent to it. */
 static bool needs_preview(const struct undo *undo) {
 	const struct stet_session *session = undo->call->session;
 	return !session->ws->hash_proves && session->previewed != run_digest(&undo->run) &&
-	       !is_own_run(undo);
+	       !is_known_run(undo);
 }
 
 /* ---- the work ---- */
@@ -175,8 +182,10 @@ static int undo_file(struct undo *undo, const struct st_run_file *file, struct s
 		return code;
 	count_file(undo, file->path, &result);
 	bool is_shown = add_text(undo, file->path, &result) && !result.diff_cut;
-	if (undo->dry_run && !is_shown && !st_run_is_left(result.outcome))
-		undo->unsent += has_unsent(undo, file->path, &result);
+	if (!is_shown && !st_run_is_left(result.outcome)) {
+		const struct st_version now = {.exists = result.exists, .hash = result.hash};
+		undo->unsent += has_unsent(undo, file->path, &now);
+	}
 	add_data(undo, file, &result);
 	if (undo->run.file_count == 1)
 		add_single(undo, file, &result);
@@ -214,26 +223,30 @@ static int refuse_left(struct undo *undo, struct stet_error *err) {
 	return st_fail(err, conflict ? STET_E_CONFLICT : STET_E_NOT_FOUND, "%s", st_buf_cstr(&message));
 }
 
-static const char *question_of(const struct undo *undo) {
-	if (undo->unsent == 0)
-		return "Other sessions made these writes. The preview below shows what would change; make "
-			   "the same call again to do it.";
-	if (undo->run.file_count == 1)
-		return "Other sessions made these writes, and not all that would go fits into the preview "
-			   "below. Read the file first.";
-	return "Other sessions made these writes, and not all that would go fits into the preview "
-		   "below. Undo one file at a time: add \"path\".";
+static void add_question(const struct undo *undo, struct st_buf *message) {
+	st_buf_adds(message, undo->redo ? "Not all that would go was sent to you"
+	                                : "Other sessions made these writes");
+	if (undo->unsent == 0) {
+		st_buf_adds(message,
+		            ". The preview below shows what would change; make the same call again "
+		            "to do it.");
+		return;
+	}
+	st_buf_adds(message, ", and not all that would go fits into the preview below. ");
+	st_buf_adds(message, undo->run.file_count == 1 ? "Read the file first."
+	                                               : "Undo one file at a time: add \"path\".");
 }
 
 /* The preview is in the answer; if it is complete, the same call again goes through. */
 static int ask_first(struct undo *undo, struct stet_error *err) {
-	const char *message = question_of(undo);
+	st_auto(st_buf) message = ST_BUF_INIT;
 	struct st_call *call = undo->call;
+	add_question(undo, &message);
 	call->failure = undo->data;
 	st_json_add_text(call->doc, undo->data, "status", ST_STR("conflict"));
 	st_json_add_text(call->doc, undo->data, "reason", ST_STR("unseen"));
-	st_json_add_text(call->doc, undo->data, "message", st_str(message));
-	return st_fail(err, STET_E_CONFLICT, "%s", message);
+	st_json_add_text(call->doc, undo->data, "message", st_buf_str(&message));
+	return st_fail(err, STET_E_CONFLICT, "%s", st_buf_cstr(&message));
 }
 
 static int write_answer(struct undo *undo, struct stet_error *err) {
@@ -301,7 +314,10 @@ int st_undo_run(struct st_call *call, struct stet_error *err) {
 	undo.dry_run |= undo.asks;
 	undo.files = st_json_add_array(call->doc, undo.data, "files");
 	code = undo_files(&undo, err);
+	bool is_shown = code == 0 && undo.unsent == 0;
 	if (undo.dry_run)
-		call->session->previewed = code == 0 && undo.unsent == 0 ? run_digest(&undo.run) : 0;
+		call->session->previewed = is_shown ? run_digest(&undo.run) : 0;
+	else
+		call->session->shown_undo = is_shown ? undo.run.at : 0;
 	return code < 0 ? code : write_answer(&undo, err);
 }
