@@ -101,8 +101,8 @@ try:
     far_agent.call("tasks", action="list")
     until(lambda: hub.ask("select max(state_change) < clock_timestamp() - interval '3 seconds' from pg_stat_activity"
                           " where application_name = 'stet'") == "t")
-    hub.ask(f"do $$ begin {put} end $$")
-    hub.ask("do $$ begin while not exists (select 1 from pg_stat_activity where application_name = 'stet' and"
+    hub.ask(f"do $$ begin {put} commit;"
+            " while not exists (select 1 from pg_stat_activity where application_name = 'stet' and"
             " query like '%max(number)%') loop perform pg_sleep(0.01), pg_stat_clear_snapshot(); end loop;"
             f" {put} end $$")
     # Unless the agent sees the notification, it asks again after 15 seconds.
