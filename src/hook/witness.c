@@ -595,7 +595,8 @@ struct st_witness *st_witness_new(const struct stet_session *session, const char
 	witness->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	witness->root = strdup(session->ws->root.path);
 	witness->state_dir = strdup(session->ws->writes.state_dir);
-	if (witness->root && witness->state_dir && witness->events >= 0 && make_name(session, key, &witness->name))
+	if (witness->root && witness->state_dir && witness->events >= 0 &&
+	    make_name(session, key, &witness->name))
 		return witness;
 	st_witness_start(witness, 0);
 	return NULL;

@@ -152,8 +152,9 @@ static void json_in_the_text_of_a_hook_may_nest_deeply(void **state) {
 	struct server server;
 	st_auto(st_buf) args = ST_BUF_INIT;
 	open_server(&server, *state);
-	st_buf_adds(&args, "{\"hook_event_name\":\"PostToolUse\",\"session_id\":\"s\",\"cwd\":\"/\","
-	                   "\"tool_name\":\"Bash\",\"tool_input\":\"");
+	st_buf_adds(&args,
+	            "{\"hook_event_name\":\"PostToolUse\",\"session_id\":\"s\",\"cwd\":\"/\","
+	            "\"tool_name\":\"Bash\",\"tool_input\":\"");
 	for (int i = 0; i < 2 * DEPTH; i++)
 		st_buf_addc(&args, i < DEPTH ? '[' : ']');
 	st_buf_adds(&args, "\"}");

@@ -18,7 +18,8 @@
 	"\"a.txt\"},\"tool_response\":{\"type\":\"text\",\"file\":{\"content\":\"one\\ntwo\\n\"," \
 	"\"numLines\":3,\"startLine\":1,\"totalLines\":3}}"
 #define EDIT(event) \
-	"\"hook_event_name\":\"" event "\",\"tool_name\":\"Edit\",\"tool_input\":{\"file_path\":" \
+	"\"hook_event_name\":\"" event \
+	"\",\"tool_name\":\"Edit\",\"tool_input\":{\"file_path\":" \
 	"\"a.txt\",\"old_string\":\"one\",\"new_string\":\"ONE\"},\"tool_response\":{}"
 
 /* Run an event. Returns the decision, "" for none; NULL if that failed. */
