@@ -177,7 +177,8 @@ static void add_bytes(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *n
 }
 
 /* base: the bytes; "" if it is unknown, left out if the file did not exist. */
-static yyjson_mut_val *event_json(yyjson_mut_doc *doc, const struct st_hub_event *event) {
+static yyjson_mut_val *event_json(yyjson_mut_doc *doc, const void *events, size_t i) {
+	const struct st_hub_event *event = (const struct st_hub_event *)events + i;
 	yyjson_mut_val *object = yyjson_mut_obj(doc);
 	st_json_add(doc, object, "number", yyjson_mut_sint(doc, event->number));
 	st_json_add(doc, object, "age",
@@ -196,14 +197,14 @@ static yyjson_mut_val *event_json(yyjson_mut_doc *doc, const struct st_hub_event
 	return object;
 }
 
-static int write_events(const struct st_hub_event *events, size_t count, struct st_buf *out,
-                        struct stet_error *err) {
+int st_hub_write_list(st_hub_json_fn *make, const void *items, size_t count, struct st_buf *out,
+                      struct stet_error *err) {
 	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
 	yyjson_mut_val *list = doc ? yyjson_mut_arr(doc) : NULL;
 	if (list)
 		yyjson_mut_doc_set_root(doc, list);
 	for (size_t i = 0; list && i < count; i++)
-		st_json_push(doc, list, event_json(doc, &events[i]));
+		st_json_push(doc, list, make(doc, items, i));
 	int code = list ? st_json_write(doc, list, out, err) : st_fail_nomem(err);
 	yyjson_mut_doc_free(doc);
 	return code == 0 && out->failed ? st_fail_nomem(err) : code;
@@ -220,7 +221,7 @@ int st_hub_send(struct st_hub *hub, const struct st_hub_event *events, size_t co
 	if (getrandom(&mark, sizeof mark, 0) != sizeof mark)
 		return st_fail_errno(err, errno, "Cannot make a random number");
 	snprintf(text, sizeof text, "%" PRId64, mark & INT64_MAX);
-	int code = write_events(events, count, &json, err);
+	int code = st_hub_write_list(event_json, events, count, &json, err);
 	const char *const params[] = {hub->repo, hub->place, st_buf_cstr(&json), text};
 	return code == 0 ? st_pq_query(hub->pq, sql, params, 4, NULL, err) : code;
 }

@@ -107,7 +107,8 @@ int st_hub_receive_tasks(struct st_hub *hub, int64_t *since, int64_t past_ns, st
 
 /* ---- sending ---- */
 
-static yyjson_mut_val *change_json(yyjson_mut_doc *doc, const struct st_hub_task_change *change) {
+static yyjson_mut_val *change_json(yyjson_mut_doc *doc, const void *changes, size_t i) {
+	const struct st_hub_task_change *change = (const struct st_hub_task_change *)changes + i;
 	yyjson_mut_val *object = yyjson_mut_obj(doc);
 	st_json_add_text(doc, object, "id", change->id);
 	st_json_add_text(doc, object, "description", change->description);
@@ -122,19 +123,6 @@ static yyjson_mut_val *change_json(yyjson_mut_doc *doc, const struct st_hub_task
 	return object;
 }
 
-static int write_changes(const struct st_hub_task_change *changes, size_t count, struct st_buf *out,
-                         struct stet_error *err) {
-	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-	yyjson_mut_val *list = doc ? yyjson_mut_arr(doc) : NULL;
-	if (list)
-		yyjson_mut_doc_set_root(doc, list);
-	for (size_t i = 0; list && i < count; i++)
-		st_json_push(doc, list, change_json(doc, &changes[i]));
-	int code = list ? st_json_write(doc, list, out, err) : st_fail_nomem(err);
-	yyjson_mut_doc_free(doc);
-	return code == 0 && out->failed ? st_fail_nomem(err) : code;
-}
-
 int st_hub_put_tasks(struct st_hub *hub, const struct st_hub_task_change *changes, size_t count,
                      int64_t claim_ms, st_hub_task_fn *each, void *data, struct stet_error *err) {
 	static const char sql[] = SELECT_TASKS_FROM("stet.put_tasks($1, $2, $3::jsonb, $4)");
@@ -143,7 +131,7 @@ int st_hub_put_tasks(struct st_hub *hub, const struct st_hub_task_change *change
 	if (count == 0)
 		return 0;
 	print_number(ms, claim_ms);
-	int code = write_changes(changes, count, &json, err);
+	int code = st_hub_write_list(change_json, changes, count, &json, err);
 	const char *const params[] = {hub->repo, hub->place, st_buf_cstr(&json), ms};
 	if (code == 0)
 		code = ask_tasks(hub, sql, params, 4, NULL, each, data, err);
