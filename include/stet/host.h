@@ -99,8 +99,13 @@ STET_API STET_NODISCARD int stet_host_allow(struct stet_host *host, const char *
 STET_API STET_NODISCARD int stet_host_instructions_names(struct stet_host *host, const char *names,
                                                          struct stet_error *err);
 
-/** Like stet_workspace_notice() and stet_workspace_drain(), for all workspaces. */
+/**
+ * Like stet_workspace_notice(), for all workspaces and for people, such as on
+ * standard error: no model has got such a notice, so the next process reports
+ * a rescued late write again.
+ */
 STET_API char *stet_host_notice(struct stet_host *host);
+/** Like stet_workspace_drain(), for all workspaces. */
 STET_API void stet_host_drain(struct stet_host *host, int64_t grace_ms);
 
 /**

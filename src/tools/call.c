@@ -268,7 +268,8 @@ static int bind_and_run(struct st_call *call, yyjson_val *args, struct stet_erro
 		code = st_client_begin_call(call, err);
 	if (code == 0) {
 		call->page = call->session->ws->page_bytes;
-		st_late_writes_check(&call->session->ws->writes.late_writes);
+		for (size_t i = 0; i < call->session_count; i++)
+			st_late_writes_check(&call->sessions[i]->ws->writes.late_writes);
 		code = run_in_scope(call, err);
 	}
 	return code;
@@ -291,9 +292,10 @@ void st_call_notice(struct st_call *call, const char *notice) {
 	st_buf_addf(&call->remark, "Notice: %s\n", notice);
 }
 
-/* Move the workspace's waiting notices into the answer, as far as there is room. */
+/* Move the workspace's waiting notices into the answer, as far as there is room. A cancelled call has no answer. */
 static void take_notices(struct st_call *call, struct notices *notices) {
-	if (!call->session || (call->tool && call->tool->hints & ST_HINT_PLAIN))
+	if (!call->session || (call->tool && call->tool->hints & ST_HINT_PLAIN) ||
+	    st_cancel_check_now(NULL) < 0)
 		return;
 	for (char *notice; notices->count < ST_NOTICES_MAX && answer_bytes(call) < call->page &&
 	                   (notice = stet_workspace_notice(call->session->ws));) {

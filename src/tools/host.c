@@ -176,7 +176,7 @@ char *stet_host_notice(struct stet_host *host) {
 		return NULL;
 	char *notice = NULL;
 	for (size_t i = 0; i < host->count && !notice; i++)
-		notice = stet_workspace_notice(host->spaces[i]);
+		notice = st_write_take_notice(&host->spaces[i]->writes, false);
 	return notice;
 }
 

@@ -312,6 +312,22 @@ static void a_notice_that_nobody_took_comes_again(void **state) {
 	assert_null(notice_of_next_process(dir, "2", "3"));
 }
 
+/* Standard error of a server reaches a person at best: the model of the next process hears of the copy. */
+static void a_notice_that_only_people_got_comes_again(void **state) {
+	const struct dir *dir = *state;
+	{
+		with_bench(dir);
+		assert_int_equal(st_rescue(&bench.writes.rescued, "a.txt", ST_STR("theirs"), "Why."), 0);
+		st_autofree char *printed = st_write_take_notice(&bench.writes, false);
+		assert_non_null(printed);
+		assert_null(st_write_next_notice(&bench.writes));
+	}
+	dir_write(dir, "b.txt", "1");
+	st_autofree char *notice = notice_of_next_process(dir, "1", "2");
+	assert_non_null(notice);
+	assert_null(notice_of_next_process(dir, "2", "3"));
+}
+
 static void copies_of_0_1_0_are_found(void **state) {
 	const struct dir *dir = *state;
 	struct st_hash hash = hash_of("somebody's");
@@ -486,6 +502,35 @@ static void displaced_files_that_make_room_are_closed(void **state) {
 		assert_int_equal(count_open(), most);
 	}
 	assert_int_equal(count_open(), before);
+}
+
+/* Hold a file of so many megabytes, without blocks, as if a commit had replaced it. */
+static void hold_sparse(struct bench *bench, const struct dir *dir, const char *name,
+                        off_t megabytes) {
+	dir_write(dir, name, "");
+	assert_int_equal(truncate(dir_at(dir, name), megabytes << 20), 0);
+	int fd = open(dir_at(dir, name), O_RDONLY | O_CLOEXEC);
+	struct st_hash hash;
+	struct stat st;
+	assert_true(fd >= 0);
+	assert_int_equal(st_hash_file(fd, UINT64_MAX, &hash, NULL), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	struct st_stamp stamp = st_stamp_take(fd, &st);
+	st_late_writes_add(&bench->writes.late_writes, fd, name, &hash, &stamp);
+}
+
+/* As many files go as their sizes ask for, not one. */
+static void the_held_files_keep_to_their_size(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	hold_sparse(&bench, dir, "a.txt", 60);
+	hold_sparse(&bench, dir, "b.txt", 60);
+	hold_sparse(&bench, dir, "c.txt", 60);
+	assert_int_equal(bench.writes.late_writes.count, 3);
+	hold_sparse(&bench, dir, "d.txt", 190);
+	assert_int_equal(bench.writes.late_writes.count, 2);
+	assert_string_equal(bench.writes.late_writes.files[0].path, "c.txt");
+	assert_null(st_write_next_notice(&bench.writes));
 }
 
 /* Nobody calls again: the background worker tells of a late write, and closes the file. */
@@ -940,6 +985,7 @@ int main(void) {
 		claim(a_late_write_is_kept_and_reported),
 		claim(a_late_write_within_a_tick_of_the_clock_is_found),
 		claim(a_notice_that_nobody_took_comes_again),
+		claim(a_notice_that_only_people_got_comes_again),
 		claim(copies_of_0_1_0_are_found),
 		claim(a_copy_that_was_cut_short_is_no_copy),
 		claim(an_older_copy_stays_until_the_new_one_is_complete),
@@ -967,6 +1013,7 @@ int main(void) {
 	};
 	const struct CMUnitTest behind[] = {
 		claim(a_late_write_is_noticed_without_another_call),
+		claim(the_held_files_keep_to_their_size),
 		claim(a_forked_child_does_without_the_background_worker),
 	};
 	int failed = cmocka_run_group_tests_name("commit", tests, NULL, NULL);

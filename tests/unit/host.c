@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "lib/test.h"
 
@@ -104,6 +105,41 @@ static void expect_part_of(const char *whole, const char *part) {
 	assert_non_null(whole);
 	if (!strstr(whole, part))
 		fail_msg("\"%s\" is not in: %s", part, whole);
+}
+
+/* ---- late writes ---- */
+
+/* A process that had looked up a file of the second directory writes to it after it was replaced. */
+static void write_late(struct office *office) {
+	int looked_up = open(dir_at(office->dir, "two/b.txt"), O_PATH | O_CLOEXEC);
+	assert_true(looked_up >= 0);
+	assert_int_equal(
+		call(office, "edit_file", "{'path': '@/two/b.txt', 'oldText': 'two', 'newText': '2'}"), 0);
+	char again[64];
+	snprintf(again, sizeof again, "/proc/self/fd/%d", looked_up);
+	st_autofd late = open(again, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_true(late >= 0);
+	assert_int_equal(write(late, "late\n", 5), 5);
+	close(looked_up);
+}
+
+static const char *notice(const struct office *office) {
+	yyjson_val *root = yyjson_doc_get_root(office->doc);
+	yyjson_val *list = yyjson_obj_get(yyjson_obj_get(root, "structuredContent"), "notices");
+	return yyjson_get_str(yyjson_arr_get_first(list));
+}
+
+/* Calls check a replaced file every 100 ms for two seconds; after these the background worker tells. */
+static void a_late_write_is_told_with_a_read_of_any_directory(void **state) {
+	struct office *office = *state;
+	write_late(office);
+	int64_t written = st_now_ms(), began;
+	do {
+		began = st_now_ms();
+		assert_int_equal(call(office, "read_file", "{'path': '@/two/sub/c.txt'}"), 0);
+	} while (!notice(office) && began - written < 200);
+	if (notice(office) || st_now_ms() - written < 1800)
+		expect_part_of(notice(office), "b.txt");
 }
 
 /* ---- roots ---- */
@@ -720,6 +756,7 @@ static void agents_work_at_once_and_lose_nothing(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
+		office_claim(a_late_write_is_told_with_a_read_of_any_directory),
 		office_claim(a_directory_that_cannot_be_opened_is_left_out_with_a_notice),
 		office_claim(a_host_without_a_directory_is_an_error),
 		office_claim(a_directory_given_twice_is_opened_once),

@@ -122,24 +122,37 @@ static void discard_entry(struct st_late_writes *late, struct st_late_write *ent
 	finish_entry(late);
 }
 
-/* Append a file. If the array is full, take out the oldest file and return true. */
-static bool ring_put(struct st_late_writes *late, const struct st_late_write *entry,
-                     struct st_late_write *oldest) {
+/* The file that stet replaced first: a file that was checked goes to the end of the array, whatever its age. */
+static size_t oldest_index(const struct st_late_writes *late) {
+	assert(late->count > 0);
+	size_t oldest = 0;
+	for (size_t i = 1; i < late->count; i++) {
+		if (late->files[i].since_ms < late->files[oldest].since_ms)
+			oldest = i;
+	}
+	return oldest;
+}
+
+/* Append a file. If there is no room for it, take out the oldest file instead and return false. */
+static bool put_or_take(struct st_late_writes *late, const struct st_late_write *entry,
+                        struct st_late_write *oldest) {
 	pthread_mutex_lock(&late->lock);
 	bool full = late->count >= late->max ||
 	            (late->count > 0 && late->bytes + entry->stamp.size > LATE_MAX_BYTES);
-	if (full)
-		*oldest = take_entry(late, 0);
-	assert(late->count < ST_LATE_WRITES_MAX);
-	late->files[late->count++] = *entry;
-	late->bytes += entry->stamp.size;
+	if (full) {
+		*oldest = take_entry(late, oldest_index(late));
+	} else {
+		assert(late->count < ST_LATE_WRITES_MAX);
+		late->files[late->count++] = *entry;
+		late->bytes += entry->stamp.size;
+	}
 	pthread_mutex_unlock(&late->lock);
-	return full;
+	return !full;
 }
 
 static void hold_entry(struct st_late_writes *late, const struct st_late_write *entry) {
 	struct st_late_write oldest;
-	if (ring_put(late, entry, &oldest)) {
+	while (!put_or_take(late, entry, &oldest)) {
 		check_entry(late, &oldest);
 		discard_entry(late, &oldest);
 	}
@@ -205,7 +218,7 @@ static bool take_surplus(struct st_late_writes *late, struct st_late_write *olde
 	pthread_mutex_lock(&late->lock);
 	bool surplus = late->count > late->max / 2;
 	if (surplus)
-		*oldest = take_entry(late, 0);
+		*oldest = take_entry(late, oldest_index(late));
 	pthread_mutex_unlock(&late->lock);
 	return surplus;
 }

@@ -4,8 +4,8 @@
  * A process that looked up a path just before stet replaced the file, or had it
  * open where there are no leases, may write to the old file just afterwards, and
  * that write would be lost. So stet keeps the old file's descriptor for a grace
- * period and checks it again: in the next calls,
- * and in the background worker when the grace period is over. If the bytes
+ * period and checks it again: in the next calls, and in the background worker
+ * when the grace period is over, or earlier if many files are held. If the bytes
  * changed, stet rescues them (fs/versions/rescued.h) and reports it.
  */
 #ifndef STET_FS_VERSIONS_LATE_WRITES_H
@@ -32,7 +32,7 @@ struct st_late_write {
 	int64_t checked_ms;
 };
 
-/** The files of a workspace that stet replaced just now, oldest first. Thread-safe. */
+/** The files of a workspace that stet replaced just now. Thread-safe. */
 struct st_late_writes {
 	struct st_rescued *rescued;
 	struct st_notices *notices;

@@ -64,15 +64,24 @@ void st_write_set_state_dir(struct st_write_context *writes, const char *state_d
 /** Add a sentence for the next answer. */
 #define st_write_notice(writes, ...) st_notices_add(&(writes)->notices, __VA_ARGS__)
 
-/** Take the oldest notice; the caller frees it. NULL if there is none. */
-static inline char *st_write_next_notice(struct st_write_context *writes) {
+/**
+ * Take the oldest notice; the caller frees it. NULL if there is none.
+ *
+ * @reported  Whoever has to know of a rescued copy gets the notice. If not, a later process reports the copy again.
+ */
+static inline char *st_write_take_notice(struct st_write_context *writes, bool reported) {
 	struct st_notice notice;
 	if (!writes->notices.any || !st_notices_take(&writes->notices, &notice))
 		return NULL;
-	if (notice.about)
+	if (notice.about && reported)
 		st_rescued_mark_reported(&writes->rescued, notice.about);
 	free(notice.about);
 	return notice.text;
+}
+
+/** The same, for an answer. */
+static inline char *st_write_next_notice(struct st_write_context *writes) {
+	return st_write_take_notice(writes, true);
 }
 
 /** The disk is full: remove earlier versions. False if there was none to remove. */
