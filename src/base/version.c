@@ -1,3 +1,4 @@
+/* The version that meson.build sets. */
 #include "stet/version.h"
 
 const char *stet_version(void) {

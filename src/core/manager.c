@@ -1,3 +1,4 @@
+/* A session and a watcher as one object: what the watcher sees makes the session's record stale. */
 #include "stet/manager.h"
 
 #include <stdlib.h>

@@ -78,8 +78,11 @@ enum st_listed {
 
 /** Groups of tools; a server may list only some groups. */
 enum st_group {
+	/** Files and directories: read, write, edit, search, move. New tools about files belong here. */
 	ST_GROUP_FILES,
+	/** Parts of one text: replace, patch, inspect. They keep the names of arguments of their specification (`filePath`). */
 	ST_GROUP_TEXT,
+	/** The state of the work: sessions, tasks, the log, undo. */
 	ST_GROUP_STATE,
 };
 

@@ -1,6 +1,6 @@
 #include "lib/every_tool.h"
 
-/* Tools that are about names, or about the session, and show or change no content. */
+/* Tools that are about names, or about the session, and do not look at the contents of a file. */
 static const char *const about_names[] = {
 	"agents_md",
 	"changes",

@@ -16,7 +16,7 @@
 /** Call a tool with a path for each parameter that is one, and something for each that is required. */
 int call_about(struct host *host, const struct st_tool *tool, const char *path);
 
-/** Whether a tool takes the path of a file and shows or changes its content. */
+/** Whether a tool takes the path of a file and looks at its content or changes it. */
 bool is_about_content(const struct st_tool *tool);
 
 #endif

@@ -1,3 +1,4 @@
+/* How long ago, as people say it: "5 minutes ago". */
 #include "base/plural.h"
 #include "core/places/answers.h"
 

@@ -1,3 +1,4 @@
+/* The configuration: the repository's stet.json and the user's config.json, key by key. */
 #include "stet/config.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Walk the tree again after lost events, and compare every file with the table. */
 #include <limits.h>
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+/* Watch the rules of git that lie outside the tree, such as .git/info/exclude. */
 #include <sys/inotify.h>
 
 #include "fs/tree/gitdir.h"

@@ -1,3 +1,4 @@
+/* Read the directories of the queue: watch each, then list it, and compare its files with the table. */
 #include <dirent.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>

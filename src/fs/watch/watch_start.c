@@ -1,3 +1,4 @@
+/* The first pass over the tree: a walk that watches each directory and fills the table. */
 #include <pthread.h>
 #include <time.h>
 
