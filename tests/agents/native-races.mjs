@@ -24,14 +24,15 @@ const appended = 80;
 const attempts = 12;
 
 const base = (slot) => `slot ${slot}\n${Array.from({ length: 20 }, (_, n) => `line ${n + 1}\n`).join('')}`;
-const ticks = (count) => Array.from({ length: count }, (_, n) => `tick ${n + 1}\n`).join('');
+// Each race has lines of its own: those of the races before it are in the conversation, too.
+const ticks = (name, count) => Array.from({ length: count }, (_, n) => `${name} tick ${n + 1}\n`).join('');
 
-// The lines that the model knows of: the appended ones come in order.
-const known = (text) => Math.max(0, ...[...text.matchAll(/tick (\d+)/g)].map(([, n]) => Number(n)));
+// How many appended lines the model knows of: they come in order.
+const known = (text, name) => Math.max(0, ...[...text.matchAll(/(\S+) tick (\d+)/g)].map(([, of, n]) => (of.endsWith(name) ? Number(n) : 0)));
 
 async function append(file) {
 	for (let n = 1; n <= appended; n++) {
-		appendFileSync(file, `tick ${n}\n`);
+		appendFileSync(file, `${path.basename(file)} tick ${n}\n`);
 		await pause(Math.random() * 5);
 	}
 }
@@ -42,7 +43,7 @@ async function change(hand, kind, name) {
 	for (let count = 0; count < attempts && !hand.read(name).startsWith('slot taken\n'); count++) {
 		const answer = kind === 'edit'
 			? await hand.native('edit', name, 'slot free\n', 'slot taken\n')
-			: await hand.native('write', name, base('taken') + ticks(known(said)));
+			: await hand.native('write', name, base('taken') + ticks(name, known(said, name)));
 		said += answer;
 		if (hand.refuses(answer))
 			said += await hand.native('read', name);
@@ -67,7 +68,7 @@ async function race(hand, kind, name) {
 	await writer;
 	const text = hand.read(name);
 	const done = text.startsWith('slot taken\n');
-	const lost = ticks(appended).trimEnd().split('\n').filter((line) => !text.includes(`${line}\n`));
+	const lost = ticks(name, appended).trimEnd().split('\n').filter((line) => !text.includes(`${line}\n`));
 	// stet reports a write to a file that the tool had replaced with the session's next event.
 	if (lost.length > 0)
 		await hand.native('shell', 'true');
