@@ -1,9 +1,11 @@
 """Claims about the Python binding. Prints "ok NAME" or "not ok NAME" per claim; python.sh counts them."""
 
 import asyncio
+import copy
 import gc
 import os
 import pathlib
+import pickle
 import re
 import subprocess
 import sys
@@ -85,6 +87,30 @@ class Sessions(Case):
         with stet.Session(self.dir) as session, self.assertRaisesRegex(TypeError, "str or bytes, not int"):
             session.write("a.txt", 5)
 
+    def test_numbers_and_names_that_c_would_cut_are_refused(self):
+        path = self.write("a.txt", "one\n")
+        with stet.Session(self.dir) as session, stet.Tracker(self.dir) as tracker:
+            for use in (lambda: session.read(path, -1), lambda: session.read(path, 1, 1 << 64),
+                        lambda: stet.Workspace(self.dir, max_file=1 << 64), lambda: tracker.complete_task(1 << 64),
+                        lambda: stet.format_for_prompt(stet.RepoState(), -1)):
+                self.assertRaisesRegex(ValueError, "out of range", use)
+            for use in (lambda: stet.Session(self.dir, "a\0b"), lambda: stet.Tracker(self.dir, "a\0b"),
+                        lambda: session.call("read_file\0"), lambda: session.write(path, "two\n", "0" * 16 + "\0")):
+                self.assertRaisesRegex(ValueError, "has no NUL", use)
+            self.assertRaises(TypeError, session.read, path, 1.5)
+            self.assertRaisesRegex(TypeError, "A name is str, not int", stet.Session, self.dir, 5)
+
+    def test_an_error_can_be_pickled_and_an_open_object_cannot(self):
+        path = self.write("a.txt", "one\n")
+        with stet.Session(self.dir) as session:
+            with self.assertRaises(stet.ConflictError) as refused:
+                session.write(path, "two\n")
+            again = pickle.loads(pickle.dumps(refused.exception))
+            self.assertEqual((type(again), again.code, str(again), again.answer),
+                             (stet.ConflictError, "conflict", str(refused.exception), refused.exception.answer))
+            for refuse in (copy.copy, copy.deepcopy, pickle.dumps):
+                self.assertRaisesRegex(TypeError, "A Session cannot be copied", refuse, session)
+
     def test_a_path_outside_the_root_is_refused(self):
         with stet.Session(self.dir) as session, self.assertRaises(stet.StetError) as refused:
             session.read("/etc/passwd")
@@ -105,8 +131,29 @@ class Sessions(Case):
             result = session.call("read_file", path="a.txt")
             self.assertEqual(result["content"][0]["text"], "one\n")
             self.assertTrue(session.call("read_file", path="none").get("isError"))
-            with self.assertRaises(ValueError):
+            with self.assertRaisesRegex(stet.StetError, "no_such_tool") as refused:
                 session.call("no_such_tool")
+            self.assertEqual(refused.exception.code, "invalid")
+        with self.assertRaisesRegex(stet.StetError, "closed already"):
+            session.call("read_file", path="a.txt")
+
+    def test_every_call_on_an_object_holds_its_lock(self):
+        class Lock:
+            held = 0
+
+            def __enter__(self):
+                self.held += 1
+
+            def __exit__(self, *exception):
+                pass
+
+        with stet.Workspace(self.dir) as space, space.session() as session:
+            for one, use in ((space, lambda: space.root), (space, space.session), (session, lambda: session.root),
+                             (session, lambda: session.write("a.txt", "")), (session, lambda: session.check("a.txt")),
+                             (session, lambda: session.modified("a.txt")), (session, lambda: session.call("tasks"))):
+                one._lock = Lock()
+                use()
+                self.assertGreaterEqual(one._lock.held, 1)
 
     def test_an_unknown_option_is_named(self):
         with self.assertRaisesRegex(TypeError, "no option nonsense"):
@@ -232,10 +279,13 @@ class Trackers(Case):
             self.assertEqual(tracker.edit_file(path, "externally", "new"), answer)
             self.assertEqual(tracker.read_file(path), "externally modified")
             self.assertEqual(tracker.edit_file(path, "externally", "locally"), f'Updated file "{path}"')
+            self.assertEqual(tracker.edit_file(os.fsencode(path), b"locally", b"really"), f'Updated file "{path}"')
+            self.assertRaisesRegex(TypeError, "str or bytes, not NoneType", tracker.edit_file, path, None, "new")
 
     def test_the_default_tracker_belongs_to_the_working_directory(self):
         code = ("import stet; open('a.txt', 'w').write('1'); stet.read_file('a.txt'); "
-                "open('a.txt', 'w').write('2'); assert stet.file_tracker.has_been_modified_since_read('a.txt')")
+                "open('a.txt', 'w').write('2'); assert stet.file_tracker.has_been_modified_since_read('a.txt')\n"
+                "with stet.file_tracker as tracker: assert isinstance(tracker, stet.FileTracker)")
         subprocess.run([sys.executable, "-c", code], cwd=self.dir, check=True)
 
     def test_a_loader_delivers_the_chain_root_first(self):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import operator
 import os
 import pathlib
 import threading
@@ -35,7 +36,8 @@ Callback = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_char_p)
 _FUNCTIONS = {
     "stet_answer_content": "ppo", "stet_answer_diff": "ppo", "stet_answer_commit": "sp",
     "stet_answer_created": "ip", "stet_answer_free": "vp", "stet_answer_full_hash": "sp",
-    "stet_answer_has_conflict": "ip", "stet_answer_hash": "sp", "stet_answer_message": "sp",
+    "stet_answer_first_line": "np", "stet_answer_has_conflict": "ip", "stet_answer_hash": "sp",
+    "stet_answer_last_line": "np", "stet_answer_merged": "ip", "stet_answer_message": "sp",
     "stet_answer_noop": "ip", "stet_answer_notice": "spn", "stet_answer_path": "sp",
     "stet_answer_reason": "sp", "stet_answer_status": "sp", "stet_answer_total_lines": "np",
     "stet_call": "ipssnooe", "stet_context_compact": "ipsnooe", "stet_context_free": "vp",
@@ -64,7 +66,7 @@ _FUNCTIONS = {
     "stet_task_add": "ipsnNoe", "stet_task_complete": "ipNe", "stet_tool_count": "n",
     "stet_tool_json": "pn", "stet_version": "s", "stet_watcher_dispatch": "ipie",
     "stet_watcher_fd": "ip", "stet_watcher_free": "vp", "stet_watcher_new": "isfpoe",
-    "stet_watcher_start": "ipe", "stet_watcher_stop": "vp", "stet_workspace_close": "vp",
+    "stet_watcher_notice": "pp", "stet_watcher_start": "ipe", "stet_watcher_stop": "vp", "stet_workspace_close": "vp",
     "stet_workspace_open": "isoe", "stet_workspace_root": "sp", "stet_workspace_set": "ipiNe",
 }
 _TYPES = {"p": c_void_p, "s": c_char_p, "n": c_size_t, "N": c_int64, "i": c_int, "v": None,
@@ -91,6 +93,9 @@ class StetError(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.code, str(self)), self.__dict__
 
 
 class ConflictError(StetError):
@@ -130,6 +135,23 @@ def _encode(path: Path) -> bytes:
     if b"\0" in data:
         raise ValueError("A path has no NUL.")
     return data
+
+
+def encode_name(name: str) -> bytes:
+    """The name of a tool, a session or a story, or a hash."""
+    if not isinstance(name, str):
+        raise TypeError(f"A name is str, not {type(name).__name__}.")
+    if "\0" in name:
+        raise ValueError("A name has no NUL.")
+    return name.encode()
+
+
+def whole(number: int) -> int:
+    """A number of lines, tokens and so on; ctypes would cut one that does not fit."""
+    value = operator.index(number)
+    if not 0 <= value < 1 << 63:
+        raise ValueError(f"The number {value} is out of range: it must be a whole one, and not negative.")
+    return value
 
 
 # Agents name the same files again and again. Only strings: an object with a path may change it.

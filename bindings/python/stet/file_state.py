@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from ctypes import byref, c_void_p
 from dataclasses import dataclass
 from typing import Any, AsyncIterator, Callable, Optional, Union
 
-from ._library import Callback, Path, StetError, call, encode, library, sized, take
+from ._library import Callback, Path, StetError, call, encode, library, sized, take, text_of
 from .events import Pump
 from .session import Answer, Handle, Session, Workspace, take_answer
 
@@ -84,21 +85,20 @@ class FileTracker:
         """Read a whole file and record it as seen."""
         return self.session.read(path).text
 
-    def edit_file(self, path: Path, old: str, new: str) -> str:
+    def edit_file(self, path: Path, old: Union[str, bytes], new: Union[str, bytes]) -> str:
         """Replace a text, or create a file if `old` is empty. Returns the sentence for the model."""
-        data, path_bytes = new.encode(), encode(path)
+        path_bytes, before, data = encode(path), text_of(old), text_of(new)
         try:
             with self.session._lock:
                 # No answer: lines that the sentence does not show do not count as seen.
-                if old:
-                    before = old.encode()
+                if before:
                     call("stet_session_edit", self.session._pointer, path_bytes, before, len(before),
                          data, len(data), None, None)
                 else:
                     call("stet_session_write", self.session._pointer, path_bytes, data, len(data), None, None)
         except StetError as error:
             return f"Error: {error}"
-        return f'Updated file "{os.fspath(path)!s}"'
+        return f'Updated file "{os.fsdecode(path)}"'
 
     def close(self) -> None:
         self.session.close()
@@ -259,7 +259,7 @@ class FileStateManager(Handle):
                 self._pump = None
 
     def track_read(self, path: Path, content: Union[str, bytes]) -> None:
-        data = content.encode() if isinstance(content, str) else content
+        data = text_of(content)
         with self._lock:
             call("stet_manager_track_read", self._pointer, encode(path), data, len(data))
 
@@ -299,24 +299,27 @@ class FileStateManager(Handle):
         super().close()
 
 
-class _Default:
+class _Default(FileTracker):
     """The tracker of the working directory, opened at its first use."""
 
     def __init__(self) -> None:
-        self._tracker: Optional[FileTracker] = None
+        self._opening = threading.Lock()
+        self._opened: Optional[Session] = None
 
-    def __getattr__(self, name: str) -> Any:
-        if self._tracker is None:
-            self._tracker = FileTracker()
-        return getattr(self._tracker, name)
+    @property
+    def session(self) -> Session:  # type: ignore[override]
+        with self._opening:
+            if self._opened is None:
+                self._opened = Session()
+            return self._opened
 
 
-file_tracker: FileTracker = _Default()  # type: ignore[assignment]
+file_tracker: FileTracker = _Default()
 
 
 def read_file(path: Path) -> str:
     return file_tracker.read_file(path)
 
 
-def edit_file(path: Path, old: str, new: str) -> str:
+def edit_file(path: Path, old: Union[str, bytes], new: Union[str, bytes]) -> str:
     return file_tracker.edit_file(path, old, new)

@@ -7,7 +7,7 @@ from ctypes import byref, c_int64, c_size_t, c_void_p
 from dataclasses import asdict, dataclass, field
 from typing import Any, Optional
 
-from ._library import Path, call, library, take
+from ._library import Path, call, encode_name, library, take, whole
 from .session import Session
 
 
@@ -48,7 +48,8 @@ class Tracker:
     def __init__(self, work_dir: Path = ".", story_id: Optional[str] = None) -> None:
         self.session = Session(work_dir, "tracker")
         if story_id:
-            call("stet_story_begin", self._workspace, story_id.encode())
+            with self.session._lock:
+                call("stet_story_begin", self._workspace, encode_name(story_id))
 
     @property
     def _workspace(self) -> Any:
@@ -58,18 +59,18 @@ class Tracker:
         """Record a call of any tool: its result, its arguments, or both."""
         data = json.dumps(result).encode()
         with self.session._lock:
-            call("stet_record", self.session._pointer, tool_name.encode(), data, len(data), None)
+            call("stet_record", self.session._pointer, encode_name(tool_name), data, len(data), None)
 
     def add_task(self, description: str, priority: int = 0) -> int:
         """Add a task. Returns its number."""
         data, number = description.encode(), c_int64()
         with self.session._lock:
-            call("stet_task_add", self._workspace, data, len(data), priority, byref(number))
+            call("stet_task_add", self._workspace, data, len(data), whole(priority), byref(number))
         return number.value
 
     def complete_task(self, number: int) -> None:
         with self.session._lock:
-            call("stet_task_complete", self.session._pointer, number)
+            call("stet_task_complete", self.session._pointer, whole(number))
 
     def get_snapshot(self) -> RepoState:
         out, length = c_void_p(), c_size_t()
@@ -108,7 +109,7 @@ def format_for_prompt(state: RepoState, budget: int = 0) -> str:
             del task["id"]
     text = json.dumps(data).encode()
     out, length = c_void_p(), c_size_t()
-    call("stet_snapshot_format", text, len(text), budget, byref(out), byref(length))
+    call("stet_snapshot_format", text, len(text), whole(budget), byref(out), byref(length))
     return take(out, length.value).decode(errors="replace")
 
 

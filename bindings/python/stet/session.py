@@ -10,8 +10,8 @@ from ctypes import byref, c_size_t, c_void_p
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
-from ._library import (ConflictError, Path, argument, call, encode, library, session_modified, sized,
-                       take, text_of)
+from ._library import (ConflictError, Path, StetError, argument, call, encode, encode_name, library,
+                       session_modified, sized, take, text_of, whole)
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,9 @@ class Answer:
     commit: Optional[str] = None
     noop: bool = False
     created: bool = False
+    merged: bool = False
+    first_line: int = 0
+    last_line: int = 0
     total_lines: int = 0
     notices: list[str] = field(default_factory=list)
 
@@ -67,6 +70,9 @@ def take_answer(answer: c_void_p) -> Answer:
             commit=_text(library.stet_answer_commit(answer)),
             noop=bool(library.stet_answer_noop(answer)),
             created=bool(library.stet_answer_created(answer)),
+            merged=bool(library.stet_answer_merged(answer)),
+            first_line=library.stet_answer_first_line(answer),
+            last_line=library.stet_answer_last_line(answer),
             total_lines=library.stet_answer_total_lines(answer),
             notices=_notices(answer),
         )
@@ -95,6 +101,9 @@ class Handle:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"A {type(self).__name__} cannot be copied or pickled: open another one.")
+
 
 class Workspace(Handle):
     """A root directory. No path leads out of it."""
@@ -113,12 +122,13 @@ class Workspace(Handle):
         for name, value in options.items():
             if name not in self.OPTIONS:
                 raise TypeError(f"There is no option {name}; options are {', '.join(self.OPTIONS)}.")
-            call("stet_workspace_set", self._pointer, self.OPTIONS[name], int(value))
+            call("stet_workspace_set", self._pointer, self.OPTIONS[name], whole(value))
 
     @property
     def root(self) -> str:
         """The absolute path, with symbolic links resolved."""
-        return os.fsdecode(library.stet_workspace_root(self._pointer) or b"")
+        with self._lock:
+            return os.fsdecode(library.stet_workspace_root(self._pointer) or b"")
 
     def session(self, name: Optional[str] = None) -> "Session":
         return Session(self, name)
@@ -133,13 +143,16 @@ class Session(Handle):
                 self.__init__(own, name)  # type: ignore[misc]
             return
         out = c_void_p()
-        call("stet_session_open", workspace._pointer, name.encode() if name else None, byref(out))
+        name_bytes = None if name is None else encode_name(name)
+        with workspace._lock:
+            call("stet_session_open", workspace._pointer, name_bytes, byref(out))
         super().__init__(out.value, library.stet_session_close)
 
     @property
     def root(self) -> str:
-        space = library.stet_session_workspace(self._pointer)
-        return os.fsdecode(library.stet_workspace_root(space) or b"")
+        with self._lock:
+            space = library.stet_session_workspace(self._pointer)
+            return os.fsdecode(library.stet_workspace_root(space) or b"")
 
     def _ask(self, function: str, path: Path, *arguments: Any) -> Answer:
         out = c_void_p()
@@ -153,19 +166,19 @@ class Session(Handle):
 
     def read(self, path: Path, first: int = 0, count: int = 0) -> Answer:
         """Read lines of a file (all by default) and record them as seen."""
-        return self._ask("stet_session_read", path, first, count)
+        return self._ask("stet_session_read", path, whole(first), whole(count))
 
     def write(self, path: Path, content: Union[str, bytes], expected_hash: Optional[str] = None) -> Answer:
         """Write a whole file, or create it. Raises ConflictError if it changed since it was read."""
         data = text_of(content)
-        expected = expected_hash.encode() if expected_hash else None
+        expected = None if expected_hash is None else encode_name(expected_hash)
         return self._ask("stet_session_write", path, data, len(data), expected)
 
     def edit(self, path: Path, old: Union[str, bytes], new: Union[str, bytes],
              expected_hash: Optional[str] = None) -> Answer:
         """Replace a text that occurs exactly once. Raises ConflictError as write() does."""
         before, after = text_of(old), text_of(new)
-        expected = expected_hash.encode() if expected_hash else None
+        expected = None if expected_hash is None else encode_name(expected_hash)
         return self._ask("stet_session_edit", path, before, len(before), after, len(after), expected)
 
     def check(self, path: Path) -> Answer:
@@ -205,14 +218,11 @@ class Session(Handle):
         args = json.dumps({**(arguments or {}), **more}).encode()
         out, length = c_void_p(), c_size_t()
         with self._lock:
-            err = library.stet_error_new()
             try:
-                library.stet_call(self._pointer, tool.encode(), args, len(args), byref(out),
-                                  byref(length), err)
+                call("stet_call", self._pointer, encode_name(tool), args, len(args), byref(out), byref(length))
+            except StetError:
                 if not out.value:
-                    raise ValueError(library.stet_error_message(err).decode(errors="replace"))
-            finally:
-                library.stet_error_free(err)
+                    raise
         result: dict[str, Any] = json.loads(take(out, length.value))
         return result
 
