@@ -7,12 +7,14 @@ import os
 import pathlib
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import traceback
 import unittest
+import warnings
 
 import stet
 from stet import _library
@@ -336,6 +338,90 @@ class Events(Case):
             return found
 
         self.assertEqual(asyncio.run(first()), (str(path), "unlink"))
+
+    def test_an_exception_of_a_callback_costs_no_other_event(self):
+        seen, arrived, reported = [], threading.Event(), []
+
+        def on_change(path, event):
+            seen.append(os.path.basename(path))
+            if len(seen) == 3:
+                arrived.set()
+            raise RuntimeError("mine")
+
+        def write_three():
+            for name in "abc":
+                self.write(name, "x")
+
+        before, threading.excepthook = threading.excepthook, lambda hook: reported.append(str(hook.exc_value))
+        try:
+            with stet.FileWatcher(self.dir, on_change) as watcher:
+                watcher.start()
+                write_three()
+                self.assertTrue(arrived.wait(60))
+        finally:
+            threading.excepthook = before
+        self.assertEqual((sorted(seen), reported), (["a", "b", "c"], ["mine"] * 3))
+
+        async def on_the_loop():
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(str(context["exception"])))
+            with stet.FileWatcher(self.dir, on_change) as watcher:
+                watcher.start()
+                write_three()
+                while len(seen) < 6:
+                    await asyncio.sleep(0.01)
+
+        asyncio.run(asyncio.wait_for(on_the_loop(), 60))
+        self.assertEqual(reported, ["mine"] * 6)
+
+    def test_no_event_comes_after_stop(self):
+        seen = []
+
+        async def stops_in_its_callback():
+            watcher = stet.FileWatcher(self.dir, lambda *event: (seen.append(event), watcher.stop()))
+            watcher.start()
+            for n in range(20):
+                self.write(f"{n}.txt", "x")
+            while not seen:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
+            watcher.close()
+
+        asyncio.run(asyncio.wait_for(stops_in_its_callback(), 60))
+        self.assertEqual(len(seen), 1)
+
+    def test_an_iteration_ends_with_its_watcher(self):
+        sub = self.dir / "sub"
+
+        async def iterate(end):
+            sub.mkdir(exist_ok=True)
+            watcher = stet.FileWatcher(sub)
+
+            async def all_of_it():
+                async for _ in watcher.events():
+                    pass
+
+            iterating = asyncio.ensure_future(all_of_it())
+            await asyncio.sleep(0)
+            end(watcher)
+            await asyncio.wait_for(iterating, 60)
+
+        asyncio.run(iterate(stet.FileWatcher.close))
+        asyncio.run(iterate(stet.FileWatcher.stop))
+        with self.assertRaises(stet.StetError) as gone, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            asyncio.run(iterate(lambda _: shutil.rmtree(sub)))
+        self.assertEqual(gone.exception.code, "not_found")
+
+    def test_a_watcher_whose_directory_is_deleted_warns(self):
+        sub = self.dir / "sub"
+        sub.mkdir()
+        with warnings.catch_warnings(record=True) as found, stet.FileWatcher(sub, print) as watcher:
+            warnings.simplefilter("always")
+            watcher.start()
+            sub.rmdir()
+            watcher._pump._thread.join(60)
+        self.assertRegex(str(found[0].message), "was removed; watching it has ended")
+        self.assertRaisesRegex(TypeError, "The callback must be a function", stet.FileWatcher, self.dir, 5)
 
     def test_a_watcher_may_close_while_events_arrive(self):
         before = descriptors()

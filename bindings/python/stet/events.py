@@ -6,7 +6,10 @@ import asyncio
 import os
 import select
 import threading
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
+
+from ._library import StetError, call
+from .session import Handle
 
 
 class Pump:
@@ -33,17 +36,55 @@ class Pump:
         poll = select.poll()
         poll.register(self._fd, select.POLLIN)
         poll.register(self._end, select.POLLIN | select.POLLHUP)
-        while not any(fd == self._end for fd, _ in poll.poll()):
+        # A dispatch may stop, which closes the descriptors.
+        while self._thread and not any(fd == self._end for fd, _ in poll.poll()):
             self._dispatch()
+
+    def run(self, callback: Callable[..., Any], *arguments: Any) -> None:
+        """Call back, and report an exception as the loop or the thread does, so that it costs no other event."""
+        try:
+            callback(*arguments)
+        except Exception as error:
+            if self._loop:
+                self._loop.call_exception_handler({"message": "Exception in a callback of stet", "exception": error})
+            else:
+                thread = threading.current_thread()
+                threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))
 
     def stop(self) -> None:
         if self._loop:
             if not self._loop.is_closed():
                 self._loop.remove_reader(self._fd)
-            self._loop = None
         elif self._thread:
             os.close(self._ended)
             if self._thread is not threading.current_thread():
                 self._thread.join()
             os.close(self._end)
             self._thread = None
+
+
+class Watching(Handle):
+    """An object of the library with events, which it reports while a pump runs."""
+
+    _pump: Optional[Pump] = None
+
+    def _begin(self, fd: int) -> None:
+        self._pump = Pump(fd, self._dispatch)
+
+    def _end(self) -> None:
+        with self._lock:
+            pump, self._pump = self._pump, None
+        if pump:
+            pump.stop()
+
+    def _dispatch(self) -> None:
+        raise NotImplementedError
+
+    def _receive(self, function: str) -> Optional[StetError]:
+        """Read the events that there are. If that is impossible, because the directory is gone, it ends the pump."""
+        try:
+            call(function, self._pointer, 0)
+        except StetError as error:
+            self._end()
+            return error
+        return None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import warnings
 from ctypes import byref, c_void_p
 from dataclasses import dataclass
 from typing import Any, AsyncIterator, Callable, Optional, Union
 
 from ._library import Callback, Path, StetError, call, encode, library, sized, take, text_of
-from .events import Pump
-from .session import Answer, Handle, Session, Workspace, take_answer
+from .events import Watching
+from .session import Answer, Session, take_answer
 
 
 @dataclass(frozen=True)
@@ -163,18 +164,20 @@ class AgentsMdLoader:
         self.close()
 
 
-class FileWatcher(Handle):
+class FileWatcher(Watching):
     """Calls back with (absolute path, "add" | "change" | "unlink").
 
     Started inside a running asyncio loop, it calls back on that loop; otherwise on a thread of its own.
+    It warns if it has to poll a directory, and if it ends because its directory was deleted.
     """
 
     def __init__(self, working_dir: Path, on_file_change: Optional[Callable[[str, str], None]] = None) -> None:
+        if on_file_change is not None and not callable(on_file_change):
+            raise TypeError("The callback must be a function.")
         self._dir = os.path.abspath(os.fsdecode(working_dir))
         self._on_file_change = on_file_change
-        self._events: Optional[asyncio.Queue[tuple[str, str]]] = None
+        self._events: Optional[asyncio.Queue[Union[tuple[str, str], StetError, None]]] = None
         self._changed: list[tuple[str, str]] = []
-        self._pump: Optional[Pump] = None
         changed = self._changed
 
         def collect(_: Any, path: bytes, event: bytes) -> None:
@@ -188,56 +191,77 @@ class FileWatcher(Handle):
     def start(self) -> None:
         with self._lock:
             call("stet_watcher_start", self._pointer)
-            self._pump = Pump(library.stet_watcher_fd(self._pointer), self._dispatch)
+            self._begin(library.stet_watcher_fd(self._pointer))
+            notices = self._take_notices()
+        for notice in notices:
+            warnings.warn(notice, RuntimeWarning, stacklevel=2)
+
+    def _take_notices(self) -> list[str]:
+        notices = []
+        while pointer := library.stet_watcher_notice(self._pointer):
+            notices.append(take(c_void_p(pointer)).decode(errors="replace"))
+        return notices
 
     def _dispatch(self) -> None:
         with self._lock:
-            if self._pump is None:
+            pump = self._pump
+            if pump is None:
                 return
-            try:
-                call("stet_watcher_dispatch", self._pointer, 0)
-            except StetError:
-                # The directory is gone: there is nothing left to watch.
-                self._pump.stop()
-                self._pump = None
+            error = self._receive("stet_watcher_dispatch")
             changed = self._changed[:]
             self._changed.clear()
+            notices = self._take_notices()
         for path, event in changed:
-            full = os.path.join(self._dir, path)
-            if self._events:
-                self._events.put_nowait((full, event))
-            if self._on_file_change:
-                self._on_file_change(full, event)
+            # A callback may stop.
+            if self._pump is pump or error:
+                pump.run(self._on_change, os.path.join(self._dir, path), event)
+        if error and self._events:
+            self._events.put_nowait(error)
+        elif error and not notices:
+            notices.append(str(error))
+        for notice in notices:
+            pump.run(warnings.warn, notice, RuntimeWarning)
+
+    def _on_change(self, path: str, event: str) -> None:
+        if self._events:
+            self._events.put_nowait((path, event))
+        if self._on_file_change:
+            self._on_file_change(path, event)
 
     async def events(self) -> AsyncIterator[tuple[str, str]]:
-        """Start, and yield (path, event) for each change until the iteration ends."""
-        self._events = asyncio.Queue()
+        """Start, and yield (path, event) for each change until stop() or close().
+
+        Raises StetError if the watcher ends by itself, because its directory was deleted.
+        """
         self.start()
+        events = self._events = asyncio.Queue()
         try:
-            while True:
-                yield await self._events.get()
+            while (event := await events.get()) is not None:
+                if isinstance(event, StetError):
+                    raise event
+                yield event
         finally:
-            self.stop()
             self._events = None
+            self.stop()
 
     def stop(self) -> None:
-        pump, self._pump = self._pump, None
-        if pump:
-            pump.stop()
+        """No callback comes after it. The watcher can be started again."""
+        self._end()
         with self._lock:
             library.stet_watcher_stop(self._pointer)
+        if self._events:
+            self._events.put_nowait(None)
 
     def close(self) -> None:
         self.stop()
         super().close()
 
 
-class FileStateManager(Handle):
+class FileStateManager(Watching):
     """A tracker, a loader and a watcher in one: a file that others change is no longer tracked."""
 
     def __init__(self, working_dir: Path = ".") -> None:
         self._dir = os.path.abspath(os.fsdecode(working_dir))
-        self._pump: Optional[Pump] = None
         out = c_void_p()
         call("stet_manager_new", encode(working_dir), byref(out))
         super().__init__(out.value, library.stet_manager_free)
@@ -246,17 +270,14 @@ class FileStateManager(Handle):
         """Begin to watch, on the running asyncio loop or on a thread."""
         with self._lock:
             call("stet_manager_initialize", self._pointer)
-            self._pump = Pump(library.stet_manager_fd(self._pointer), self._dispatch)
+            self._begin(library.stet_manager_fd(self._pointer))
 
     def _dispatch(self) -> None:
         with self._lock:
-            if self._pump is None:
-                return
-            try:
-                call("stet_manager_dispatch", self._pointer, 0)
-            except StetError:
-                self._pump.stop()
-                self._pump = None
+            pump = self._pump
+            error = self._receive("stet_manager_dispatch") if pump else None
+        if pump and error:
+            pump.run(warnings.warn, str(error), RuntimeWarning)
 
     def track_read(self, path: Path, content: Union[str, bytes]) -> None:
         data = text_of(content)
@@ -288,9 +309,7 @@ class FileStateManager(Handle):
 
     def dispose(self) -> None:
         """Stop watching; the tracker still answers."""
-        pump, self._pump = self._pump, None
-        if pump:
-            pump.stop()
+        self._end()
         with self._lock:
             library.stet_manager_stop(self._pointer)
 
