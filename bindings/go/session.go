@@ -112,6 +112,9 @@ func ended(reply *C.struct_reply) (*Answer, error) {
 
 // use runs a call on the open session, when no other call runs.
 func (s *Session) use(ctx context.Context, call func()) error {
+	if s == nil {
+		return ErrClosed
+	}
 	if err := s.gate.enter(ctx); err != nil {
 		return err
 	}
@@ -125,8 +128,11 @@ func (s *Session) use(ctx context.Context, call func()) error {
 
 // on runs a call on a file.
 func (s *Session) on(ctx context.Context, file string, call func(*C.char, *C.struct_reply)) (*Answer, error) {
+	if s == nil {
+		return nil, ErrClosed
+	}
 	if strings.IndexByte(file, 0) >= 0 {
-		return nil, noPath(file)
+		return nil, noNUL(file)
 	}
 	if err := s.gate.enter(ctx); err != nil {
 		return nil, err
@@ -164,8 +170,12 @@ func (s *Session) Write(ctx context.Context, file, content string) (*Answer, err
 // WriteVersion is Write over the version with this hash, of 16 to 64 digits.
 func (s *Session) WriteVersion(ctx context.Context, file, content, hash string) (*Answer, error) {
 	c, n := text(content)
+	version, err := name(hash)
+	if err != nil {
+		return nil, err
+	}
 	return s.on(ctx, file, func(p *C.char, reply *C.struct_reply) {
-		C.bridge_write(s.pointer, p, c, n, name(hash), reply)
+		C.bridge_write(s.pointer, p, c, n, version, reply)
 	})
 }
 
@@ -178,8 +188,12 @@ func (s *Session) Edit(ctx context.Context, file, oldText, newText string) (*Ans
 func (s *Session) EditVersion(ctx context.Context, file, oldText, newText, hash string) (*Answer, error) {
 	before, beforeLen := text(oldText)
 	after, afterLen := text(newText)
+	version, err := name(hash)
+	if err != nil {
+		return nil, err
+	}
 	return s.on(ctx, file, func(p *C.char, reply *C.struct_reply) {
-		C.bridge_edit(s.pointer, p, before, beforeLen, after, afterLen, name(hash), reply)
+		C.bridge_edit(s.pointer, p, before, beforeLen, after, afterLen, version, reply)
 	})
 }
 

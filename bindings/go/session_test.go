@@ -168,6 +168,70 @@ func TestAnObjectThatWasNeverOpenedRefusesEveryCall(t *testing.T) {
 	}
 	good(t, session.Close())
 	good(t, space.Close())
+
+	var none *Session
+	var tracker Tracker
+	var watcher *Watcher
+	_, readError := none.Read(background, "a.txt")
+	_, callError := none.Call(background, "tasks", nil)
+	_, sessionError := (*Workspace)(nil).Session("")
+	for _, err := range []error{
+		readError, callError, sessionError, tracker.Load(), tracker.Persist(), (*Tracker)(nil).Load(), watcher.Err(),
+	} {
+		if !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	}
+	if tracker.GetSnapshot() != nil {
+		t.Error("a snapshot of nothing")
+	}
+	good(t, none.Close())
+	good(t, tracker.Close())
+	good(t, watcher.Close())
+}
+
+func TestBytesThatJSONCannotHoldAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	session := open(t, dir)
+	write := func(arguments any) error {
+		_, err := session.Call(background, "write_file", arguments)
+		return err
+	}
+	for _, bad := range []string{"\xff", "a\\\xff", "\ufffd\xff"} {
+		if err := write(map[string]string{"path": "bad.txt", "content": bad}); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if err := track(t, dir, "").UpdateFromToolResult("write_file", map[string]any{"path": bad}); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "bad.txt")); err == nil {
+		t.Error("bad.txt was written")
+	}
+	for _, fine := range []any{
+		map[string]string{"path": "good.txt", "content": "\ufffd \\ufffd"},
+		json.RawMessage(`{"path": "good.txt", "content": "\ufffd \\ufffd"}`),
+	} {
+		good(t, write(fine))
+		if got := readFile(t, filepath.Join(dir, "good.txt")); got != "\ufffd \\ufffd" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+func TestNamesWithNULAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	session := open(t, dir)
+	_, nameError := OpenSession(dir, "a\x00b")
+	_, storyError := NewTracker(dir, "a\x00b")
+	_, toolError := session.Call(background, "tasks\x00", nil)
+	_, hashError := session.WriteVersion(background, "a.txt", "one\n", "0123456789abcdef\x00")
+	_, editError := session.EditVersion(background, "a.txt", "one", "two", "0123456789abcdef\x00")
+	for _, err := range []error{nameError, storyError, toolError, hashError, editError} {
+		if !errors.Is(err, ErrInvalid) {
+			t.Error(err)
+		}
+	}
 }
 
 func TestAClosedObjectRefusesEveryCall(t *testing.T) {

@@ -18,8 +18,10 @@ import "C"
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unsafe"
 )
@@ -118,26 +120,40 @@ func text(s string) (*C.char, C.size_t) {
 	return (*C.char)(unsafe.Pointer(&b[0])), C.size_t(len(s))
 }
 
-// name is a string that C ends at its NUL; nil for "".
-func name(s string) *C.char {
-	if s == "" {
-		return nil
-	}
-	p, _ := text(s)
-	return p
+func noNUL(s string) error {
+	return invalid("A path or name has no NUL: %q.", s)
 }
 
-func noPath(s string) error {
-	return invalid("A path has no NUL: %q.", s)
-}
-
-// path is a file name for C.
+// path is the name of a file, a tool or a story for C, which ends it at its NUL.
 func path(s string) (*C.char, error) {
 	if strings.IndexByte(s, 0) >= 0 {
-		return nil, noPath(s)
+		return nil, noNUL(s)
 	}
 	p, _ := text(s)
 	return p, nil
+}
+
+// name is a path that may be left out: nil for "".
+func name(s string) (*C.char, error) {
+	if s == "" {
+		return nil, nil
+	}
+	return path(s)
+}
+
+// encoding/json replaces bytes that are not UTF-8 with this escape, and writes a real U+FFFD as it is.
+var replaced = regexp.MustCompile(`(^|[^\\])(\\\\)*\\ufffd`)
+
+// encoded is a value as JSON. What is not UTF-8 is refused: JSON cannot hold it, and a file must not lose it.
+func encoded(what string, value any) ([]byte, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, invalid("%s cannot be written as JSON: %v.", what, err)
+	}
+	if _, raw := value.(json.RawMessage); !raw && replaced.Match(data) {
+		return nil, invalid("%s have bytes that are not UTF-8, which JSON cannot hold: use Read, Write and Edit for them.", what)
+	}
+	return data, nil
 }
 
 // taken copies the text of a reply, and frees it.

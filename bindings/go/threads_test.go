@@ -1,6 +1,7 @@
 package stet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -193,11 +194,32 @@ func TestAWatcherMayCloseWhileEventsArrive(t *testing.T) {
 		}
 		good(t, watcher.Close())
 	}
-	for i := 0; i < 5; i++ {
-		_, err := Watch(background, dir)
-		good(t, err)
-	}
 	close(stop)
 	group.Wait()
+	collect(t, before+2)
+}
+
+func TestAWatcherLivesAsLongAsItsContext(t *testing.T) {
+	dir := t.TempDir()
+	before := descriptors(t)
+	ctx, cancel := context.WithCancel(background)
+	events := func() <-chan Event {
+		watcher, err := Watch(ctx, dir)
+		good(t, err)
+		return watcher.Events
+	}()
+	// Twice, and with a turn for finalizers: nothing holds the Watcher but what it started.
+	runtime.GC()
+	finalized := make(chan struct{})
+	runtime.SetFinalizer(new([64]byte), func(*[64]byte) { close(finalized) })
+	runtime.GC()
+	<-finalized
+	writeFile(t, dir, "a.txt", "one\n")
+	if event, more := <-events; !more || event != (Event{"a.txt", "add"}) {
+		t.Fatal(event, more)
+	}
+	cancel()
+	for range events {
+	}
 	collect(t, before+2)
 }

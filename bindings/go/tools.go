@@ -46,18 +46,17 @@ func (r *Result) Err() error {
 // Call runs a tool with arguments that encoding/json can write, such as a map or a json.RawMessage. A tool
 // that refuses returns a Result with IsError, for the model; the error is for a tool that does not exist.
 func (s *Session) Call(ctx context.Context, tool string, arguments any) (*Result, error) {
-	args := []byte("{}")
-	if arguments != nil {
-		var err error
-		if args, err = json.Marshal(arguments); err != nil {
-			return nil, invalid("The arguments of %s are no JSON: %v.", tool, err)
-		}
-	}
-	a, n := text(string(args))
 	t, err := path(tool)
 	if err != nil {
 		return nil, err
 	}
+	args := []byte("{}")
+	if arguments != nil {
+		if args, err = encoded("The arguments of "+tool, arguments); err != nil {
+			return nil, err
+		}
+	}
+	a, n := text(string(args))
 	var reply C.struct_reply
 	if err := s.use(ctx, func() { C.bridge_call(s.pointer, t, a, n, &reply) }); err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"context"
-	"encoding/json"
 )
 
 // A Tracker records what an agent's tools did to files, and gives the state of the work. The state is stored
@@ -39,10 +38,19 @@ func NewTracker(workDir, storyID string) (*Tracker, error) {
 	return t, nil
 }
 
+// opened is the session; nil, which refuses every call, for a tracker that was never opened.
+func (t *Tracker) opened() *Session {
+	if t == nil {
+		return nil
+	}
+	return t.session
+}
+
 // run makes a call that has no answer.
 func (t *Tracker) run(call func(*C.struct_stet_session, *C.struct_reply)) error {
+	session := t.opened()
 	var reply C.struct_reply
-	if err := t.session.use(context.Background(), func() { call(t.session.pointer, &reply) }); err != nil {
+	if err := session.use(context.Background(), func() { call(session.pointer, &reply) }); err != nil {
 		return err
 	}
 	return plain(&reply)
@@ -51,11 +59,11 @@ func (t *Tracker) run(call func(*C.struct_stet_session, *C.struct_reply)) error 
 // UpdateFromToolResult processes a tool execution result and updates state. The result may be the tool's
 // result, its arguments, or both in one map. It only says which files to look at: the tracker reads them.
 func (t *Tracker) UpdateFromToolResult(toolName string, result map[string]any) error {
-	data, err := json.Marshal(result)
-	if err != nil {
-		return invalid("The result of %s is no JSON: %v.", toolName, err)
-	}
 	tool, err := path(toolName)
+	if err != nil {
+		return err
+	}
+	data, err := encoded("The results of "+toolName, result)
 	if err != nil {
 		return err
 	}
@@ -67,8 +75,9 @@ func (t *Tracker) UpdateFromToolResult(toolName string, result map[string]any) e
 
 // Snapshot returns the current RepoState, compared with the files on disk.
 func (t *Tracker) Snapshot(ctx context.Context) (*RepoState, error) {
+	session := t.opened()
 	var reply C.struct_reply
-	if err := t.session.use(ctx, func() { C.bridge_state(t.session.pointer, &reply) }); err != nil {
+	if err := session.use(ctx, func() { C.bridge_state(session.pointer, &reply) }); err != nil {
 		return nil, err
 	}
 	if err := plain(&reply); err != nil {
@@ -116,5 +125,5 @@ func (t *Tracker) CompleteTask(number int64) error {
 
 // Close closes the tracker. The stored state stays.
 func (t *Tracker) Close() error {
-	return t.session.Close()
+	return t.opened().Close()
 }

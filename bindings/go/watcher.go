@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"context"
-	"runtime"
 	"strings"
 	"sync"
 )
@@ -26,21 +25,17 @@ type Watcher struct {
 	// Events is closed when the watcher ends.
 	Events <-chan Event
 
-	cancel context.CancelFunc
-	loop   *watchLoop
-}
-
-// watchLoop is what the goroutine of a watcher holds: not the Watcher, so that a forgotten one is collected.
-type watchLoop struct {
 	events chan Event
+	cancel context.CancelFunc
 	done   chan struct{}
 	mutex  sync.Mutex
-	// watcher is nil once it is freed; the mutex guards it against a late wake.
-	watcher *C.struct_bridge_watcher
+	// pointer is nil once it is freed; the mutex guards it against a late wake.
+	pointer *C.struct_bridge_watcher
 	err     error
 }
 
-// Watch watches a directory until the context ends or the watcher is closed.
+// Watch watches a directory until the context ends or the watcher is closed. The garbage collector closes none: a
+// program may keep Events alone.
 func Watch(ctx context.Context, dir string) (*Watcher, error) {
 	p, err := path(dir)
 	if err != nil {
@@ -53,61 +48,66 @@ func Watch(ctx context.Context, dir string) (*Watcher, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	loop := &watchLoop{events: make(chan Event), done: make(chan struct{}), watcher: out}
-	w := &Watcher{Events: loop.events, cancel: cancel, loop: loop}
-	runtime.SetFinalizer(w, func(w *Watcher) { w.cancel() })
-	go loop.wake(ctx)
-	go loop.run(ctx, cancel)
+	events := make(chan Event)
+	w := &Watcher{Events: events, events: events, cancel: cancel, done: make(chan struct{}), pointer: out}
+	go w.wake(ctx)
+	go w.run(ctx)
 	return w, nil
 }
 
 // wake ends the dispatch that waits when the context ends.
-func (l *watchLoop) wake(ctx context.Context) {
+func (w *Watcher) wake(ctx context.Context) {
 	<-ctx.Done()
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.watcher != nil {
-		C.bridge_wake(l.watcher)
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.pointer != nil {
+		C.bridge_wake(w.pointer)
 	}
 }
 
-func (l *watchLoop) run(ctx context.Context, cancel context.CancelFunc) {
-	defer close(l.done)
-	defer close(l.events)
-	defer cancel()
-	defer l.free()
+func (w *Watcher) run(ctx context.Context) {
+	defer close(w.done)
+	defer close(w.events)
+	defer w.cancel()
+	defer w.free()
 	for ctx.Err() == nil {
 		var reply C.struct_reply
-		C.bridge_dispatch(l.watcher, &reply)
+		C.bridge_dispatch(w.pointer, &reply)
 		parts := strings.Split(C.GoStringN(reply.content, C.int(reply.content_len)), "\x00")
 		for i := 0; i+1 < len(parts); i += 2 {
 			select {
-			case l.events <- Event{Op: parts[i], Path: parts[i+1]}:
+			case w.events <- Event{Op: parts[i], Path: parts[i+1]}:
 			case <-ctx.Done():
 			}
 		}
-		if l.err = plain(&reply); l.err != nil {
+		if w.err = plain(&reply); w.err != nil {
 			return
 		}
 	}
 }
 
-func (l *watchLoop) free() {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	C.bridge_unwatch(l.watcher)
-	l.watcher = nil
+func (w *Watcher) free() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	C.bridge_unwatch(w.pointer)
+	w.pointer = nil
 }
 
 // Close ends the watcher, and waits until it has. Events that nobody received are dropped.
 func (w *Watcher) Close() error {
+	if w == nil || w.done == nil {
+		return nil
+	}
 	w.cancel()
-	<-w.loop.done
+	<-w.done
 	return nil
 }
 
 // Err is the reason why the watcher ended by itself, such as the directory's deletion. It waits for the end.
 func (w *Watcher) Err() error {
-	<-w.loop.done
-	return w.loop.err
+	if w == nil || w.done == nil {
+		return ErrClosed
+	}
+	<-w.done
+	return w.err
 }

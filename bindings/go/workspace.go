@@ -60,6 +60,9 @@ func Open(root string) (*Workspace, error) {
 }
 
 func (w *Workspace) enter() error {
+	if w == nil {
+		return ErrClosed
+	}
 	if err := w.gate.enter(context.Background()); err != nil {
 		return err
 	}
@@ -92,13 +95,17 @@ func (w *Workspace) Root() string {
 
 // Session opens a session: one agent's view. A session with a name outlives the process; "" is for none.
 func (w *Workspace) Session(sessionName string) (*Session, error) {
+	n, err := name(sessionName)
+	if err != nil {
+		return nil, err
+	}
 	if err := w.enter(); err != nil {
 		return nil, err
 	}
 	defer w.gate.leave()
 	var reply C.struct_reply
 	var out *C.struct_stet_session
-	C.bridge_session(w.pointer, name(sessionName), &out, &reply)
+	C.bridge_session(w.pointer, n, &out, &reply)
 	if err := plain(&reply); err != nil {
 		return nil, err
 	}
