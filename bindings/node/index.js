@@ -140,7 +140,7 @@ class Workspace {
     for (const [name, value] of Object.entries(options)) {
       const number = OPTIONS.indexOf(name);
       if (number < 0) throw new TypeError(`There is no option ${name}; options are ${OPTIONS.join(', ')}.`);
-      native.setOption(this.#handle, number, Number(value));
+      if (value !== undefined) native.setOption(this.#handle, number, Number(value));
     }
   }
 

@@ -148,7 +148,7 @@ const cases = {
 
   'options of a workspace hold for its sessions'() {
     write('a.txt', 'one\n');
-    const workspace = new stet.Workspace(dir, { requireRead: true });
+    const workspace = new stet.Workspace(dir, { requireRead: true, merge: undefined });
     const session = workspace.session('reader');
     assert.equal(workspace.root, fs.realpathSync(dir));
     assert.equal(session.root, workspace.root);
