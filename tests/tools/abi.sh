@@ -70,7 +70,7 @@ fi
 
 inserted='s/STET_OPTION_MAX_FILE = 1,/STET_OPTION_NEW = 1, STET_OPTION_MAX_FILE = 20,/'
 shifted='s/STET_CONTEXT_TEMPLATE = 1,/STET_CONTEXT_NEW = 1, STET_CONTEXT_TEMPLATE = 20,/'
-appended='s/STET_OPTION_HOOK = 17,/STET_OPTION_HOOK = 17, STET_OPTION_NEW = 18,/'
+appended='s/STET_OPTION_VAULT = 18,/STET_OPTION_VAULT = 18, STET_OPTION_NEW = 19,/'
 claim "${claims[0]}" "$abi" "$STET_BUILD_ROOT/libstet.so"
 claim "${claims[1]}" breaks 'STET_OPTION_MAX_FILE' core/workspace/workspace.c "$inserted" include/stet/workspace.h
 claim "${claims[2]}" breaks 'STET_CONTEXT_TEMPLATE' core/prompt/context.c "$shifted" include/stet/context.h
