@@ -303,6 +303,30 @@ static void tell_overlap(struct changed *changed) {
 
 /* ---- one file ---- */
 
+/* Whether the file has what the tool was to make of it. */
+static bool has_change(const struct changed *changed) {
+	st_auto(st_buf) made = ST_BUF_INIT;
+	struct st_hook_texts texts = {
+		.seen = changed->seen ? seen_text(changed) : st_str(""),
+		.replaced = st_buf_str(&changed->now.bytes),
+	};
+	if (!make_of(changed, texts.seen, &made))
+		return false;
+	texts.made = st_buf_str(&made);
+	if (changed->gone || changed->change->removes)
+		return changed->gone && changed->change->removes;
+	return st_hook_has_change(&texts) &&
+	       (!same_text(texts.made, texts.seen) || same_text(texts.made, texts.replaced));
+}
+
+/* Claude Code, for one, writes the file and then finds it changed by somebody else: its tool fails. */
+static void tell_made(struct changed *changed) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_buf_addf(&text, "In spite of the error, %s has the change. Do not repeat the call.",
+	            st_quoted(changed->change->path));
+	st_hook_say(changed->call->decision, st_buf_str(&text));
+}
+
 static void follow_change(struct st_hook_call *call, const struct st_hook_change *change,
                           const struct st_testimony *testimony) {
 	st_auto(changed) changed = {
@@ -315,6 +339,11 @@ static void follow_change(struct st_hook_call *call, const struct st_hook_change
 	};
 	if (!load_changed(&changed))
 		return;
+	if (call->event->failed) {
+		if (!has_change(&changed))
+			return;
+		tell_made(&changed);
+	}
 	find_replaced(&changed, testimony);
 	store_replaced(&changed);
 	report_event(&changed);

@@ -16,11 +16,17 @@ static const struct {
 	const char *name;
 	enum st_hook_moment moment;
 } moments[] = {
-	{"PreToolUse", ST_HOOK_BEFORE_TOOL},     {"BeforeTool", ST_HOOK_BEFORE_TOOL},
-	{"PostToolUse", ST_HOOK_AFTER_TOOL},     {"AfterTool", ST_HOOK_AFTER_TOOL},
-	{"SessionStart", ST_HOOK_SESSION_START}, {"UserPromptSubmit", ST_HOOK_PROMPT},
-	{"BeforeAgent", ST_HOOK_PROMPT},         {"BeforeSubmitPrompt", ST_HOOK_PROMPT},
-	{"StetDoctor", ST_HOOK_SAMPLE},          {"PreCompact", ST_HOOK_COMPACT},
+	{"PreToolUse", ST_HOOK_BEFORE_TOOL},
+	{"BeforeTool", ST_HOOK_BEFORE_TOOL},
+	{"PostToolUse", ST_HOOK_AFTER_TOOL},
+	{"AfterTool", ST_HOOK_AFTER_TOOL},
+	{"PostToolUseFailure", ST_HOOK_AFTER_TOOL},
+	{"SessionStart", ST_HOOK_SESSION_START},
+	{"UserPromptSubmit", ST_HOOK_PROMPT},
+	{"BeforeAgent", ST_HOOK_PROMPT},
+	{"BeforeSubmitPrompt", ST_HOOK_PROMPT},
+	{"StetDoctor", ST_HOOK_SAMPLE},
+	{"PreCompact", ST_HOOK_COMPACT},
 	{"PostCompact", ST_HOOK_COMPACT},
 };
 
@@ -145,6 +151,15 @@ static struct st_str cwd_of(yyjson_val *root) {
 	                   : st_json_str(yyjson_arr_get_first(yyjson_obj_get(root, "workspace_roots")));
 }
 
+/* Claude Code and Qwen Code have an event of its own for a tool that failed, Gemini CLI a member of the answer. */
+static void read_response(yyjson_val *root, struct st_hook_event *event) {
+	static const char *const names[] = {"tool_response", "tool_output", "error", NULL};
+	for (size_t i = 0; names[i] && !event->response; i++)
+		event->response = yyjson_obj_get(root, names[i]);
+	yyjson_val *error = yyjson_obj_get(event->response, "error");
+	event->failed = is_name(event->name, "PostToolUseFailure") || (error && !yyjson_is_null(error));
+}
+
 static bool is_plain_text(struct st_str text) {
 	return !memchr(text.ptr, '\0', text.len);
 }
@@ -161,15 +176,13 @@ int st_hook_event_read(yyjson_val *root, const char *client, struct st_hook_even
 		.cwd = cwd_of(root),
 		.source = member(root, "source"),
 		.input = yyjson_obj_get(root, "tool_input"),
-		.response = yyjson_obj_get(root, "tool_response"),
 	};
+	read_response(root, event);
 	event->asks = is_name(member(root, "permission_mode"), "default") ||
 	              is_name(member(root, "permission_mode"), "plan");
 	event->moment = moment_of(event->name);
 	event->tool = tool_of(member(root, "tool_name"));
 	event->path = st_hook_member(event->input, paths);
-	if (!event->response)
-		event->response = yyjson_obj_get(root, "tool_output");
 	if (event->session.len == 0 || event->cwd.len == 0 || event->cwd.ptr[0] != '/' ||
 	    !is_plain_text(event->session) || !is_plain_text(event->cwd) || !is_plain_text(event->path))
 		return st_fail(err, STET_E_INVALID, "The event names no session, or no directory.");

@@ -65,9 +65,11 @@ struct st_hook_event {
 	struct st_str path;
 	/** Why the session starts: "startup", "resume", "compact". */
 	struct st_str source;
+	/** The tool failed. It may have changed the file all the same. */
+	bool failed;
 	/** The agent asks its user before it changes a file, or changes none (Claude Code's plan mode). */
 	bool asks;
-	/** Arguments and answer of the tool; NULL if the event has none. */
+	/** Arguments and answer of the tool, or its error; NULL if the event has none. */
 	yyjson_val *input, *response;
 };
 

@@ -42,6 +42,16 @@ static void decide_before(struct st_hook_call *call) {
 		st_hook_before_change(call);
 }
 
+static void follow_tasks(struct st_hook_call *call) {
+	const struct st_hook_event *event = call->event;
+	if (event->failed)
+		return;
+	if (event->tool == ST_HOOK_TODO)
+		(void)!st_tasks_follow(call->session, event->input, NULL);
+	else
+		(void)!st_tasks_follow_one(call->session, event->input, event->response, NULL);
+}
+
 static void decide_after(struct st_hook_call *call) {
 	switch (call->event->tool) {
 	case ST_HOOK_READ:
@@ -56,10 +66,8 @@ static void decide_after(struct st_hook_call *call) {
 		st_hook_after_shell(call);
 		break;
 	case ST_HOOK_TODO:
-		(void)!st_tasks_follow(call->session, call->event->input, NULL);
-		break;
 	case ST_HOOK_TASK:
-		(void)!st_tasks_follow_one(call->session, call->event->input, call->event->response, NULL);
+		follow_tasks(call);
 		break;
 	case ST_HOOK_TOOL_OTHER:
 		break;
@@ -99,7 +107,7 @@ static void count_usage(const struct st_hook_call *call) {
 		                &(struct st_usage_call){
 							.tool = name,
 							.path = named ? st_buf_cstr(&path) : NULL,
-							.failed = call->decision->denies,
+							.failed = call->decision->denies || call->event->failed,
 							.tokens = st_usage_tokens(st_buf_str(&call->decision->text)),
 						});
 }

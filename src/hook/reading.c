@@ -239,7 +239,7 @@ static void record_answer(struct st_hook_call *call, const char *path) {
 
 void st_hook_after_read(struct st_hook_call *call) {
 	st_auto(st_buf) path = ST_BUF_INIT;
-	if (!st_hook_path(call, call->event->path, &path))
+	if (call->event->failed || !st_hook_path(call, call->event->path, &path))
 		return;
 	record_answer(call, st_buf_cstr(&path));
 	st_hook_instruct(call, st_buf_cstr(&path));
@@ -349,7 +349,8 @@ enum { WHOLE_OUTPUT = 16 << 10 };
  */
 static bool prints_bare(const struct st_hook_event *event, struct st_str output) {
 	bool bare = event->client == ST_HOOK_CLAUDE || event->client == ST_HOOK_CODEX;
-	return bare && output.len <= WHOLE_OUTPUT && !memmem(output.ptr, output.len, "truncated", 9);
+	return bare && !event->failed && output.len <= WHOLE_OUTPUT &&
+	       !memmem(output.ptr, output.len, "truncated", 9);
 }
 
 static void record_command(struct st_hook_call *call, struct st_str command, struct st_str output) {

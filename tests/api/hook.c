@@ -250,6 +250,51 @@ static void a_write_to_the_file_that_a_tool_replaced_is_rescued(void **state) {
 	assert_non_null(strstr(said, "rescued"));
 }
 
+/* Claude Code replaces the file, finds that it has another size than expected, and calls that an error. */
+static void a_tool_that_failed_after_its_write_is_followed(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(dir, CLAUDE_READ);
+	assert_string_equal(hook(dir, CLAUDE_EDIT), "");
+	close(append_late(dir, "late\n"));
+	dir_write(dir, "a.txt", "ONE\ntwo\n");
+	close(append_late(dir, "after\n"));
+	const char *decision =
+		hook(dir,
+	         "\"hook_event_name\":\"PostToolUseFailure\",\"tool_name\":\"Edit\",\"tool_input\":{"
+	         "\"file_path\":\"a.txt\",\"old_string\":\"one\",\"new_string\":\"ONE\"},"
+	         "\"error\":\"Write verification failed\"");
+	assert_non_null(strstr(decision, "\"hookEventName\":\"PostToolUseFailure\""));
+	assert_non_null(strstr(decision, "In spite of the error"));
+	assert_non_null(strstr(decision, "+late"));
+	assert_null(strstr(decision, "+after"));
+}
+
+#define GEMINI_FAILED(tool, rest) \
+	"\"timestamp\":\"t\",\"hook_event_name\":\"AfterTool\",\"tool_name\":\"" tool \
+	"\",\"tool_input\":{\"file_path\":\"a.txt\"" rest \
+	"},\"tool_response\":{\"llmContent\":\"No.\",\"error\":{\"message\":\"No.\"}}"
+
+/* Gemini CLI reports failed tools as it reports others. */
+static void a_tool_that_failed_and_changed_nothing_is_not_followed(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(dir, GEMINI_READ);
+	assert_string_equal(hook(dir, GEMINI_WRITE), "");
+	assert_string_equal(hook(dir, GEMINI_FAILED("write_file", ",\"content\":\"new\\n\"")), "");
+	assert_string_equal(hook(dir, GEMINI_FAILED("read_file", "")), "");
+	assert_string_equal(hook(dir, GEMINI_WRITE), "");
+	dir_write(dir, "a.txt", "one\ntwo\nthree\n");
+	assert_string_equal(hook(dir, GEMINI_FAILED("write_file", ",\"content\":\"new\\n\"")), "");
+	assert_non_null(strstr(hook(dir, GEMINI_WRITE), "+three"));
+}
+
+static void lines_that_a_failed_command_printed_count(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(dir,
+	     "\"hook_event_name\":\"PostToolUseFailure\",\"tool_name\":\"Bash\",\"tool_input\":{"
+	     "\"command\":\"cat a.txt; exit 3\"},\"error\":\"Exit code 3\\none\\ntwo\"");
+	assert_string_equal(hook(dir, CLAUDE_WRITE), "");
+}
+
 static void what_an_agent_adds_to_an_output_is_no_change(void **state) {
 	const struct dir *dir = set_up(state);
 	hook(
@@ -412,6 +457,9 @@ int main(void) {
 		claim(a_codex_patch_over_a_late_change_is_reported),
 		claim(a_write_into_the_truncated_file_is_reported),
 		claim(a_write_to_the_file_that_a_tool_replaced_is_rescued),
+		claim(a_tool_that_failed_after_its_write_is_followed),
+		claim(a_tool_that_failed_and_changed_nothing_is_not_followed),
+		claim(lines_that_a_failed_command_printed_count),
 		claim(what_an_agent_adds_to_an_output_is_no_change),
 		claim(a_file_that_tells_of_truncated_lines_is_read_whole),
 		claim(invalid_bytes_that_an_agent_shows_as_one_mark_are_no_change),

@@ -23,7 +23,7 @@
 	"\"hook_event_name\": \"${hook_event_name}\", \"session_id\": \"${session_id}\", " \
 	"\"cwd\": \"${cwd}\", \"permission_mode\": \"${permission_mode}\", " \
 	"\"tool_name\": \"${tool_name}\", \"tool_input\": \"${tool_input}\", " \
-	"\"tool_response\": \"${tool_response}\"}}]}"
+	"\"tool_response\": \"${tool_response}\", \"error\": \"${error}\"}}]}"
 #define SERVED_FOR_TOOLS(names) "{\"matcher\": \"" names "\", " SERVED
 #define HOOK_FOR_TOOLS(file, event, names) \
 	{ PART_HOOKS, ENTRY_ELEMENT, file, {"hooks", event}, FOR_TOOLS(names), SERVED_FOR_TOOLS(names) }
@@ -44,6 +44,7 @@ static const struct entry claude_entries[] = {
 	HOOK_FOR_TOOLS(1, "PreToolUse", "Edit|MultiEdit|Write"),
 	HOOK_FOR_TOOLS(1, "PostToolUse",
                    "Read|Edit|MultiEdit|Write|Bash|TodoWrite|TaskCreate|TaskUpdate"),
+	HOOK_FOR_TOOLS(1, "PostToolUseFailure", "Edit|MultiEdit|Write|Bash"),
 	/* The server is not connected yet. */
 	HOOK(1, "SessionStart", FOR_ALL),
 	HOOK_FOR_ALL(1, "UserPromptSubmit"),
@@ -83,6 +84,7 @@ static const struct entry qwen_entries[] = {
 	SERVER("mcpServers", "{\"command\": @P, \"args\": [" NESTED PAGES(22000) "], \"trust\": true}"),
 	HOOK(0, "PreToolUse", FOR_TOOLS("edit|write_file")),
 	HOOK(0, "PostToolUse", FOR_TOOLS("read_file|edit|write_file|run_shell_command|todo_write")),
+	HOOK(0, "PostToolUseFailure", FOR_TOOLS("edit|write_file|run_shell_command")),
 	HOOK(0, "SessionStart", FOR_ALL),
 	HOOK(0, "UserPromptSubmit", FOR_ALL),
 	HOOK(0, "PreCompact", FOR_ALL),

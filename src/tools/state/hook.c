@@ -37,6 +37,7 @@ static yyjson_doc *make_event(const struct st_call *call) {
 	}
 	add_parsed(doc, event, "tool_input", st_arg_str(call, "tool_input"));
 	add_parsed(doc, event, "tool_response", st_arg_str(call, "tool_response"));
+	add_parsed(doc, event, "error", st_arg_str(call, "error"));
 	yyjson_doc *made = event ? yyjson_mut_doc_imut_copy(doc, NULL) : NULL;
 	yyjson_mut_doc_free(doc);
 	return made;
@@ -90,9 +91,9 @@ static int run_hook(struct st_call *call, struct stet_error *err) {
 	{ .name = text_name, .description = "As in the client's event." }
 
 static const struct st_param params[] = {
-	TEXT("hook_event_name"), TEXT("session_id"), TEXT("cwd"),    TEXT("permission_mode"),
-	TEXT("tool_name"),       TEXT("agent_id"),   TEXT("source"), TEXT("tool_input"),
-	TEXT("tool_response"),   ST_PARAM_SESSION,   ST_PARAMS_END,
+	TEXT("hook_event_name"), TEXT("session_id"), TEXT("cwd"),      TEXT("permission_mode"),
+	TEXT("tool_name"),       TEXT("agent_id"),   TEXT("source"),   TEXT("tool_input"),
+	TEXT("tool_response"),   TEXT("error"),      ST_PARAM_SESSION, ST_PARAMS_END,
 };
 
 const struct st_tool st_hook_tool = {
