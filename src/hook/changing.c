@@ -126,26 +126,36 @@ static void say_failure(struct st_hook_call *call, const struct stet_error *why)
 	call->decision->denies = true;
 }
 
-static bool is_callers_fault(int code) {
-	return code == STET_E_NO_MATCH || code == STET_E_AMBIGUOUS || code == STET_E_INVALID ||
-	       code == STET_E_KIND || code == STET_E_TOO_BIG;
+/*
+ * Whether stet, which is to make the change, says why it cannot. If others keep writing to the file, the tool may not
+ * run in its place: it would write over them. A tool that the plugin replaced has no words of its own.
+ */
+static bool is_said(const struct st_hook_call *call, int code) {
+	if (code == STET_E_BUSY)
+		return true;
+	return call->event->client == ST_HOOK_OPENCODE &&
+	       (code == STET_E_NO_MATCH || code == STET_E_AMBIGUOUS || code == STET_E_INVALID ||
+	        code == STET_E_KIND || code == STET_E_TOO_BIG);
 }
 
-/* The current bytes of the file; empty if there is none. False if its path cannot be used. */
-static bool load_old(struct st_hook_call *call, const struct st_hook_change *change,
-                     struct st_file *file) {
+/* The current bytes of the file; empty if there is none. A code if its path cannot be used. */
+static int load_old(struct st_hook_call *call, const struct st_hook_change *change,
+                    struct st_file *file, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	int code = st_session_find(call->session, change->path, &place, file, NULL);
-	return code == 0 || code == STET_E_NOT_FOUND;
+	int code = st_session_find(call->session, change->path, &place, file, err);
+	return code == STET_E_NOT_FOUND ? 0 : code;
 }
 
 /* Judge one change; with `makes` also make it. */
 static void judge_one(struct st_hook_call *call, struct st_hook_change *change, bool makes) {
-	bool replaces = makes && call->event->client == ST_HOOK_OPENCODE;
 	st_auto(st_file) old = ST_FILE_INIT;
 	struct stet_error why = {0};
-	if (!load_old(call, change, &old))
+	int code = load_old(call, change, &old, &why);
+	if (code < 0) {
+		if (makes && is_said(call, code))
+			say_failure(call, &why);
 		return;
+	}
 	const char *damage = !old.bytes.ptr ? NULL
 	                     : makes        ? own_damage_of(change, &old)
 	                                    : damage_of(call, change, &old);
@@ -164,14 +174,14 @@ static void judge_one(struct st_hook_call *call, struct st_hook_change *change, 
 		.make = make_new,
 		.context = change,
 	};
-	int code = st_change_apply(call->session, &request, answer, &why);
+	code = st_change_apply(call->session, &request, answer, &why);
 	if (code == STET_E_CONFLICT)
 		say_refusal(call, answer);
 	else if (code == 0 && makes && !damage)
 		say_applied(call, change, answer, st_buf_str(&old.bytes));
 	else if (damage)
 		deny_damage(call, change, damage);
-	else if (replaces && is_callers_fault(code))
+	else if (makes && is_said(call, code))
 		say_failure(call, &why);
 	/* Any other code: the agent's tool says itself what is wrong. */
 	stet_answer_free(answer);

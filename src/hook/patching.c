@@ -110,16 +110,19 @@ static void say_made(const struct patching *patching) {
 	decision->done = true;
 }
 
-static void say_refused(const struct patching *patching) {
+static void say_refused(const struct patching *patching, int code, const struct stet_error *why) {
 	struct st_hook_decision *decision = patching->call->decision;
 	for (size_t i = 0; i < patching->count; i++) {
 		const struct st_change_outcome *outcome = &patching->outcomes[i];
-		if (outcome->code != STET_E_CONFLICT)
+		/* While others keep writing to a file, the tool would write over them. */
+		if (outcome->code != STET_E_CONFLICT && outcome->code != STET_E_BUSY)
 			continue;
 		st_hook_say(decision, st_str(outcome->why.message));
 		if (outcome->answer)
 			st_hook_say(decision, st_buf_str(&outcome->answer->diff));
 	}
+	if (code == STET_E_BUSY && decision->text.len == 0)
+		st_hook_say(decision, st_str(why->message));
 	decision->denies = decision->text.len > 0;
 }
 
@@ -146,11 +149,12 @@ bool st_hook_apply_patch(struct st_hook_call *call) {
 	if (st_file_patches_parse(&patching.patches, st_hook_patch_text(call->event), NULL) < 0 ||
 	    !plan_parts(&patching))
 		return false;
+	struct stet_error why = {0};
 	int code = st_change_set_apply(call->session, patching.changes, patching.count,
-	                               patching.outcomes, NULL);
+	                               patching.outcomes, &why);
 	if (code == 0)
 		say_made(&patching);
 	else
-		say_refused(&patching);
+		say_refused(&patching, code, &why);
 	return call->decision->denies;
 }

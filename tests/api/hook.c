@@ -1,4 +1,5 @@
 /* The hook: events of the agents in, decisions out. Each test plays one agent. */
+#include <signal.h>
 #include <stet/stet.h>
 
 #include "lib/test.h"
@@ -357,6 +358,21 @@ static void with_apply_stet_makes_all_files_of_a_patch_and_merges(void **state) 
 	unsetenv("STET_GUARD");
 }
 
+/* While somebody writes the file, stet cannot make the change; the agent's tool would write over it. */
+static void with_apply_no_tool_runs_while_others_write(void **state) {
+	const struct dir *dir = set_up(state);
+	setenv("STET_GUARD", "apply", 1);
+	hook(dir, CODEX_CAT);
+	int fd = open(dir_at(dir, "a.txt"), O_RDWR | O_CLOEXEC);
+	signal(SIGIO, SIG_IGN);
+	assert_int_equal(fcntl(fd, F_SETLEASE, F_WRLCK), 0);
+	assert_non_null(strstr(hook(dir, CODEX_PATCH), "Try again"));
+	assert_non_null(strstr(hook(dir, CLAUDE_EDIT), "Try again"));
+	close(fd);
+	assert_non_null(strstr(hook(dir, CODEX_PATCH), "Done by stet"));
+	unsetenv("STET_GUARD");
+}
+
 static void in_place_of_a_replaced_tool_stet_keeps_line_ends_and_the_mark(void **state) {
 	const struct dir *dir = set_up(state);
 	dir_write(dir, "a.txt", "\xef\xbb\xbfone\r\ntwo\r\n");
@@ -465,6 +481,7 @@ int main(void) {
 		claim(invalid_bytes_that_an_agent_shows_as_one_mark_are_no_change),
 		claim(a_user_who_is_asked_first_is_not_passed_over_by_apply),
 		claim(with_apply_stet_makes_all_files_of_a_patch_and_merges),
+		claim(with_apply_no_tool_runs_while_others_write),
 		claim(in_place_of_a_replaced_tool_stet_keeps_line_ends_and_the_mark),
 		claim(one_task_at_a_time_is_followed),
 		claim(nothing_is_denied_where_nothing_can_be_stored),
