@@ -24,15 +24,17 @@ const appended = 80;
 const attempts = 12;
 
 const base = (slot) => `slot ${slot}\n${Array.from({ length: 20 }, (_, n) => `line ${n + 1}\n`).join('')}`;
-// Each race has lines of its own: those of the races before it are in the conversation, too.
-const ticks = (name, count) => Array.from({ length: count }, (_, n) => `${name} tick ${n + 1}\n`).join('');
+// Each race has lines of its own: those of the races before it are in the conversation, too. No line begins with another:
+// the model may read one at the end of a text, without its line end.
+const tick = (name, n) => `${name} tick ${n}.\n`;
+const ticks = (name, count) => Array.from({ length: count }, (_, n) => tick(name, n + 1)).join('');
 
 // How many appended lines the model knows of: they come in order.
-const known = (text, name) => Math.max(0, ...[...text.matchAll(/(\S+) tick (\d+)/g)].map(([, of, n]) => (of.endsWith(name) ? Number(n) : 0)));
+const known = (text, name) => Math.max(0, ...[...text.matchAll(/(\S+) tick (\d+)\./g)].map(([, of, n]) => (of.endsWith(name) ? Number(n) : 0)));
 
 async function append(file) {
 	for (let n = 1; n <= appended; n++) {
-		appendFileSync(file, `${path.basename(file)} tick ${n}\n`);
+		appendFileSync(file, tick(path.basename(file), n));
 		await pause(Math.random() * 5);
 	}
 }
@@ -72,7 +74,7 @@ async function race(hand, kind, name) {
 	// stet reports a write to a file that the tool had replaced with the session's next event.
 	if (lost.length > 0)
 		await hand.native('shell', 'true');
-	const unseen = lost.filter((line) => !said.includes(`${line}\n`) && hand.count(`+${line}\n`) === 0 && !rescued(hand, line, name));
+	const unseen = lost.filter((line) => !said.includes(line) && hand.count(`+${line}`) === 0 && !rescued(hand, line, name));
 	const silent = hand.count(`wrote to "${name}" at the same moment`) ? [] : unseen;
 	if (silent.length > 0 && process.env.STET_RACES)
 		console.log(`# ${name}: ${silent.join(', ')} lost silently; ${said}`);
