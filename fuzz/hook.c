@@ -1,6 +1,7 @@
 /*
  * The hook, over a workspace: it never fails but by a code, its decision is JSON, and it makes no file outside the
- * root. Input: events, one per line; ROOT stands for the workspace's directory.
+ * root. Input: events, one per line; ROOT stands for the workspace's directory. A first line "apply" or "watch" is the
+ * configuration's key `guard`.
  */
 #include <ftw.h>
 #include <stdint.h>
@@ -88,9 +89,25 @@ static void run_event(struct st_str line) {
 	stet_free(decision);
 }
 
+/* Take the first line if it is a value of `guard`. */
+static void set_guard(struct st_str *text) {
+	static const char *const values[] = {"apply", "watch"};
+	unsetenv("STET_GUARD");
+	for (size_t i = 0; i < 2; i++) {
+		size_t size = strlen(values[i]);
+		if (!st_str_starts(*text, st_str(values[i])) || text->len == size ||
+		    text->ptr[size] != '\n')
+			continue;
+		setenv("STET_GUARD", values[i], 1);
+		*text = st_str_slice(*text, size + 1, text->len);
+		return;
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
 	struct st_str text = st_strn((const char *)data, len);
 	refresh();
+	set_guard(&text);
 	put("plain.txt", "one\ntwo\nthree\n");
 	for (int count = 0; text.len > 0 && count < EVENTS_MAX; count++) {
 		const char *end_of_line = memchr(text.ptr, '\n', text.len);

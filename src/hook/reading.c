@@ -124,6 +124,9 @@ static bool record_text(struct st_hook_call *call, const char *path, struct st_s
 	    st_lines_init(&file, skips ? st_str_slice(bytes, bom, bytes.len) : bytes, NULL) < 0 ||
 	    st_lines_init(&lines, text, NULL) < 0)
 		return false;
+	/* The file has become so short that nobody knows what was above the text; or the number is nonsense. */
+	if (first > file.count + 1)
+		return false;
 	bool whole = kind != ST_HOOK_TEXT_PART;
 	bool same = has_lines(&file, &lines, first) && (!whole || lines.count == file.count);
 	if (same)

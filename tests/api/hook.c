@@ -320,6 +320,21 @@ static void a_file_that_tells_of_truncated_lines_is_read_whole(void **state) {
 	assert_string_equal(hook(dir, GEMINI_WRITE), "");
 }
 
+#define GEMINI_PART(lines) \
+	GEMINI("AfterTool", "read_file", \
+	       "},\"tool_response\":{\"llmContent\":\"Showing lines " lines \
+	       " of 9, truncated\\n--- FILE CONTENT (truncated) ---\\nsix\\n\"}")
+
+static void a_part_behind_the_end_of_the_file_is_not_recorded(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(dir, GEMINI_PART("6-6"));
+	hook(dir, GEMINI_PART("-1"));
+	hook(dir, GEMINI_PART("99999999999999999999"));
+	const char *decision = hook(
+		dir, GEMINI("BeforeTool", "replace", ",\"old_string\":\"one\",\"new_string\":\"ONE\"}"));
+	assert_string_equal(decision, "");
+}
+
 static void invalid_bytes_that_an_agent_shows_as_one_mark_are_no_change(void **state) {
 	const struct dir *dir = set_up(state);
 	dir_write(dir, "a.txt", "one\ncaf\xe2\x82\n");
@@ -478,6 +493,7 @@ int main(void) {
 		claim(lines_that_a_failed_command_printed_count),
 		claim(what_an_agent_adds_to_an_output_is_no_change),
 		claim(a_file_that_tells_of_truncated_lines_is_read_whole),
+		claim(a_part_behind_the_end_of_the_file_is_not_recorded),
 		claim(invalid_bytes_that_an_agent_shows_as_one_mark_are_no_change),
 		claim(a_user_who_is_asked_first_is_not_passed_over_by_apply),
 		claim(with_apply_stet_makes_all_files_of_a_patch_and_merges),
