@@ -2,6 +2,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "core/places/registry.h"
+#include "fs/path/sys.h"
+#include "fs/versions/state_dir.h"
 #include "lib/checkouts.h"
 
 struct pair {
@@ -176,6 +178,46 @@ static void a_registry_that_is_locked_holds_nobody_up(void **state) {
 	close_pair(&pair);
 }
 
+/* Asks for the places, as a thread. Returns the workspace if it got them. */
+static void *ask_who(void *data) {
+	char *json = NULL;
+	size_t len = 0;
+	int code = stet_who(data, &json, &len, NULL);
+	stet_free(json);
+	return code == 0 ? data : NULL;
+}
+
+static void a_list_waits_for_a_process_that_has_the_registry(void **state) {
+	const struct dir *dir = *state;
+	struct st_registry registry = ST_REGISTRY_INIT;
+	struct pair pair = open_pair(dir, "Bob");
+	edit_and_report(&pair.one, "line 5\n", "line five\n");
+	close_pair(&pair);
+	assert_int_equal(st_registry_open(&registry, false, NULL), 1);
+	for (int opens = 0; opens < 2; opens++) {
+		/* It writes, without a write-ahead log; or it has just begun to open the registry. */
+		st_autofd held = opens ? st_user_state_open("places") : -1;
+		if (opens)
+			assert_int_equal(st_state_lock(held, 0, "The registry", NULL), 0);
+		else
+			assert_int_equal(
+				st_db_exec(registry.db, "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE", NULL), 0);
+		struct stet_workspace *ws = NULL;
+		assert_int_equal(stet_workspace_open(dir_at(dir, "tree"), &ws, NULL), 0);
+		pthread_t thread;
+		void *answered = NULL;
+		assert_int_equal(pthread_create(&thread, NULL, ask_who, ws), 0);
+		/* It takes a while with what it does. */
+		sleep_ms(100);
+		if (!opens)
+			st_registry_release(&registry);
+		st_close_at(&held);
+		assert_int_equal(pthread_join(thread, &answered), 0);
+		assert_ptr_equal(answered, ws);
+		stet_workspace_close(ws);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(a_read_tells_of_a_change_elsewhere_once),
@@ -188,6 +230,7 @@ int main(void) {
 		claim(names_of_strangers_are_quoted),
 		claim(a_place_that_is_gone_is_not_told),
 		claim(a_registry_that_is_locked_holds_nobody_up),
+		claim(a_list_waits_for_a_process_that_has_the_registry),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

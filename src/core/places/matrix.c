@@ -358,7 +358,7 @@ static void drop_hidden(struct st_list *list, const struct st_reach *reach) {
 static int read_list(struct st_places *places, struct matrix *matrix, yyjson_mut_val *root,
                      struct stet_error *err) {
 	st_places_flush_own(places);
-	int code = st_places_lock(places, false, err);
+	int code = st_places_lock_to_list(places, err);
 	if (code < 0)
 		return code;
 	if (code == 1) {

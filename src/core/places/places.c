@@ -21,6 +21,8 @@ enum {
 	MISSED_MS = 1000,
 	/* Beyond this many bytes no lines are compared. */
 	DIFF_MAX = 2 << 20,
+	/* A list of places waits so long for other processes that open the registry or write to it. */
+	LIST_MS = 2000,
 	/* The first list of places waits so long for the hub. */
 	HUB_MS = 2000,
 };
@@ -87,7 +89,18 @@ int st_places_lock(struct st_places *places, bool make, struct stet_error *err) 
 	return code;
 }
 
+int st_places_lock_to_list(struct st_places *places, struct stet_error *err) {
+	int64_t until = st_now_ms() + LIST_MS;
+	int code;
+	while ((code = st_places_lock(places, false, err)) == STET_E_BUSY && st_now_ms() < until)
+		st_sleep_ms(2 + st_now_us() % 7);
+	if (code == 1)
+		st_db_wait(places->registry.db, LIST_MS);
+	return code;
+}
+
 void st_places_unlock(struct st_places *places) {
+	st_db_wait(places->registry.db, 0);
 	pthread_mutex_unlock(&places->lock);
 }
 

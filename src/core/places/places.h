@@ -131,6 +131,8 @@ bool st_places_arrived(struct st_places *places);
  *         no registry, or a code.
  */
 [[nodiscard]] int st_places_lock(struct st_places *places, bool make, struct stet_error *err);
+/** The same for a list that somebody asked for: it waits a while for other processes. */
+[[nodiscard]] int st_places_lock_to_list(struct st_places *places, struct stet_error *err);
 void st_places_unlock(struct st_places *places);
 
 /** Append the workspace's root relative to its checkout, with a slash at the end; nothing if they are the same. */

@@ -130,7 +130,7 @@ int st_who_fill(struct st_places *places, const struct st_reach *reach, yyjson_m
 	struct who who = {.places = places, .reach = reach, .doc = doc, .now = st_wall_ns()};
 	st_places_flush_own(places);
 	st_places_await_hub(places);
-	int code = st_places_lock(places, false, err);
+	int code = st_places_lock_to_list(places, err);
 	if (code < 0)
 		return code;
 	st_add_repository(places, reach, doc, root);
