@@ -166,6 +166,17 @@ STET_API STET_NODISCARD int stet_workspace_hub(struct stet_workspace *ws, const 
                                                struct stet_error *err);
 
 /**
+ * Name the repository that other places and machines know by another remote, or
+ * that has none; see docs/places.md. Call it before sessions use the workspace.
+ *
+ * @names   NAME, or FROM=NAME for the repository with the remote or the path FROM;
+ *          several with commas between them. NULL or "" for none.
+ * @return  0, STET_E_INVALID or STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_workspace_project(struct stet_workspace *ws, const char *names,
+                                                   struct stet_error *err);
+
+/**
  * Log every snapshot of the state that stet delivers, as a line of JSON with
  * time, session, tokens and snapshot.
  *

@@ -126,6 +126,9 @@ static void the_state_goes_into_another_directory(void **state) {
 	assert_int_equal(stet_workspace_hub(ws, "postgresql://me:x@db/agents", NULL), STET_E_INVALID);
 	assert_int_equal(stet_workspace_hub(ws, "postgresql://me@db/agents", NULL), 0);
 	assert_int_equal(stet_workspace_hub(ws, NULL, NULL), 0);
+	assert_int_equal(stet_workspace_project(ws, "git.example/ann/hello=hello", NULL), 0);
+	assert_int_equal(stet_workspace_project(ws, "/srv/hello", NULL), STET_E_INVALID);
+	assert_int_equal(stet_workspace_project(ws, NULL, NULL), 0);
 	int64_t id = 0;
 	assert_int_equal(stet_task_add(ws, "write", 5, 0, &id, NULL), 0);
 	assert_int_equal(stet_state_flush(ws, NULL), 0);

@@ -181,15 +181,17 @@ def git(directory, *args):
 class Machine:
     """A user's state directory of its own, with a clone of the repository."""
 
-    def __init__(self, base, name, conninfo, origin="https://git.example/team/hello.git"):
+    def __init__(self, base, name, conninfo, origin="https://git.example/team/hello.git", project=None):
         self.name, self.home = name, f"{base}/{name}"
         self.clone = f"{self.home}/hello"
         os.makedirs(f"{self.home}/config/stet")
         os.makedirs(self.clone)
         with open(f"{self.home}/config/stet/config.json", "w") as file:
-            json.dump({"hub": conninfo} if conninfo else {}, file)
+            config = {"hub": conninfo, "project": project and {origin or self.clone: project}}
+            json.dump({key: value for key, value in config.items() if value}, file)
         git(self.clone, "init", "-q", "-b", "main")
-        git(self.clone, "remote", "add", "origin", origin)
+        if origin:
+            git(self.clone, "remote", "add", "origin", origin)
         with open(f"{self.clone}/a.txt", "w") as file:
             file.write("".join(f"line {n}\n" for n in range(1, 21)))
         git(self.clone, "add", ".")

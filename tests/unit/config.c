@@ -197,7 +197,8 @@ static const char *rule_of(const char *key) {
 /* Few bytes for earlier versions would leave nothing to undo: a fence is not what that tightens. */
 static void what_no_repository_may_decide_is_the_users_alone(void **state) {
 	static const char *const keys[] = {
-		"stateDir", "pageBytes", "structured", "useSnapshot", "onStale", "agentsNames", "maxBases",
+		"stateDir",    "pageBytes", "structured", "useSnapshot", "onStale",
+		"agentsNames", "maxBases",  "hub",        "project",
 	};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		assert_string_equal(rule_of(keys[i]), "user");
@@ -237,6 +238,31 @@ static void values_that_a_key_does_not_take_are_refused(void **state) {
 	assert_string_equal(set("stateDir", ".stet"), ".stet");
 	assert_string_equal(set("useSnapshot", "no"), "false");
 	assert_null(set("useSnapshot", "nested"));
+}
+
+static void a_project_is_a_name_or_an_object_of_names(void **state) {
+	user(state,
+	     "{\"project\": {\"github.com/ann/hello\": \"team/hello\", \"/home/ann/x=y\": \"notes\"}}");
+	workspace(state, "{\"project\": \"stolen\"}");
+	load();
+	check("project", "github.com/ann/hello=team/hello,/home/ann/x=y=notes", "config.json");
+	assert_non_null(strstr(stet_config_notice(config, 0), "may not set project"));
+	assert_string_equal(set("project", "hello"), "hello");
+	assert_string_equal(set("project", ""), "");
+	static const char *const wrong[] = {"/a", "=a", "a=", ",", "a,,b", "a=/b", "a\nb"};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_null(set("project", wrong[i]));
+	stet_config_free(config);
+	config = NULL;
+	static const char *const wrong_users[] = {
+		"{\"project\": {\"a\": 1}}", "{\"project\": {\"a,b\": \"c\"}}",
+		"{\"project\": {\"a\": \"b=c\"}}", "{\"project\": []}"};
+	for (size_t i = 0; i < sizeof wrong_users / sizeof *wrong_users; i++) {
+		user(state, wrong_users[i]);
+		assert_int_equal(stet_config_load(ws, &config, &err), STET_E_INVALID);
+		assert_non_null(strstr(err.message, "\"project\" takes a name"));
+	}
+	unlink(dir_at(*state, "home/stet/config.json"));
 }
 
 static void unknown_keys_are_named(void **state) {
@@ -421,6 +447,7 @@ int main(void) {
 		with_home(what_is_configured_as_the_state_directory_is_protected),
 		with_home(one_line_of_configuration_gives_the_full_history),
 		with_home(nested_and_pages_reach_the_answers),
+		with_home(a_project_is_a_name_or_an_object_of_names),
 		with_home(unknown_keys_are_named),
 		with_home(a_wrong_file_of_the_user_is_an_error),
 		with_home(a_wrong_file_of_the_workspace_is_a_notice),

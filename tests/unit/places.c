@@ -13,6 +13,9 @@ static void one_remote_has_one_name_however_it_is_spelled(void **state) {
 	static const char *const same[] = {
 		"https://github.com/Example/hello.git",
 		"https://user:secret@github.com/Example/hello",
+		"https://user:sec@ret@github.com:443/Example/hello",
+		"https://github.com/Example/hello.git?private_token=secret",
+		"https://github.com/Example/hello#secret",
 		"ssh://git@GitHub.com:22/Example/hello.git/",
 		"git@github.com:Example/hello.git",
 		"github.com:/Example/hello",
@@ -25,6 +28,11 @@ static void one_remote_has_one_name_however_it_is_spelled(void **state) {
 	}
 	st_remote_normalize(ST_STR("file:///srv/hello"), &name);
 	assert_string_equal(st_buf_cstr(&name), "/srv/hello");
+	/* A slash in a password ends the host: no part of either is known for sure. */
+	st_remote_normalize(ST_STR("https://user:sec/ret@github.com/Example/hello"), &name);
+	assert_string_equal(st_buf_cstr(&name), "");
+	st_remote_normalize(ST_STR("ssh://git@[::1]:2222/hello"), &name);
+	assert_string_equal(st_buf_cstr(&name), "[::1]/hello");
 	st_remote_normalize(ST_STR("../hello"), &name);
 	assert_string_equal(st_buf_cstr(&name), "");
 	st_remote_normalize(ST_STR(""), &name);
@@ -51,6 +59,32 @@ static void worktrees_and_clones_are_of_one_repository(void **state) {
 	assert_repository(dir, "clone2", common);
 	git(dir, "main", "remote", "add", "upstream", "git@example.org:a/b.git");
 	assert_repository(dir, "clone2", "example.org/a/b");
+}
+
+static void assert_named(const struct dir *dir, const char *where, const char *projects,
+                         const char *repository) {
+	st_auto(st_checkout) checkout = {0};
+	assert_int_equal(st_checkout_find(dir_at(dir, where), &checkout, NULL), 1);
+	assert_int_equal(st_checkout_rename(&checkout, projects, NULL), 0);
+	assert_string_equal(checkout.repository, repository);
+}
+
+static void a_user_can_name_a_fork_or_a_repository_without_a_remote(void **state) {
+	const struct dir *dir = *state;
+	char of_path[400];
+	make_repository(dir);
+	git(dir, "main", "worktree", "add", "-q", "-b", "b", "../tree");
+	snprintf(of_path, sizeof of_path, "x=y,%s/=notes", dir_at(dir, "main"));
+	assert_named(dir, "main", of_path, "notes");
+	assert_named(dir, "tree", of_path, "notes");
+	assert_named(dir, "main", "hello", "hello");
+	git(dir, "main", "remote", "add", "origin", "git@github.com:ann/hello.git");
+	assert_named(dir, "tree", "github.com/ann/hello=github.com/team/hello",
+	             "github.com/team/hello");
+	assert_named(dir, "tree", "https://github.com/ann/hello.git = git@github.com:team/hello.git",
+	             "github.com/team/hello");
+	assert_named(dir, "tree", of_path, "notes");
+	assert_named(dir, "main", "github.com/bob/hello=github.com/team/hello", "github.com/ann/hello");
 }
 
 static void a_directory_below_a_checkout_belongs_to_it(void **state) {
@@ -371,6 +405,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(one_remote_has_one_name_however_it_is_spelled),
 		claim(worktrees_and_clones_are_of_one_repository),
+		claim(a_user_can_name_a_fork_or_a_repository_without_a_remote),
 		claim(a_directory_below_a_checkout_belongs_to_it),
 		claim(the_head_is_what_git_says),
 		claim(an_edit_is_seen_from_another_checkout),

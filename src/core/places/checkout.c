@@ -63,8 +63,10 @@ static void add_host(struct st_buf *out, struct st_str host) {
 	const char *at = memrchr(host.ptr, '@', host.len);
 	if (at)
 		host = st_str_slice(host, (size_t)(at - host.ptr) + 1, host.len);
-	const char *colon = memchr(host.ptr, ':', host.len);
-	if (colon && *host.ptr != '[')
+	/* An address of IPv6 is in brackets. */
+	const char *from = *host.ptr == '[' ? memchr(host.ptr, ']', host.len) : host.ptr;
+	const char *colon = from ? memchr(from, ':', (size_t)(host.ptr + host.len - from)) : NULL;
+	if (colon)
 		host.len = (size_t)(colon - host.ptr);
 	for (size_t i = 0; i < host.len; i++)
 		st_buf_addc(out, (char)tolower((unsigned char)host.ptr[i]));
@@ -89,6 +91,34 @@ static void add_host_and_path(struct st_buf *out, struct st_str host, struct st_
 	add_repository_path(out, path);
 }
 
+/* Whether a host ends in a port, or has none: if not, a password with a slash was cut there. */
+static bool has_port_or_none(struct st_str host) {
+	const char *at = memrchr(host.ptr, '@', host.len);
+	if (at)
+		host = st_str_slice(host, (size_t)(at - host.ptr) + 1, host.len);
+	const char *colon = memrchr(host.ptr, ':', host.len);
+	if (!colon || memchr(colon, ']', (size_t)(host.ptr + host.len - colon)))
+		return true;
+	for (const char *c = colon + 1; c < host.ptr + host.len; c++) {
+		if (!isdigit((unsigned char)*c))
+			return false;
+	}
+	return true;
+}
+
+/* Append host and path of what follows "://". What follows "?" or "#" can be a password. */
+static void add_url(struct st_buf *out, struct st_str rest, bool http) {
+	const char *end = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
+	size_t len = end ? (size_t)(end - rest.ptr) : 0;
+	struct st_str host = st_strn(rest.ptr, len), path = st_str_slice(rest, len, rest.len);
+	for (size_t i = 0; http && i < path.len; i++) {
+		if (path.ptr[i] == '?' || path.ptr[i] == '#')
+			path.len = i;
+	}
+	if (has_port_or_none(host))
+		add_host_and_path(out, host, path);
+}
+
 void st_remote_normalize(struct st_str url, struct st_buf *out) {
 	st_buf_clear(out);
 	url = st_str_trim(url);
@@ -98,10 +128,8 @@ void st_remote_normalize(struct st_str url, struct st_buf *out) {
 	if (st_str_starts(url, ST_STR("file://")))
 		url = st_str_slice(url, 7, url.len);
 	else if (scheme) {
-		struct st_str rest = st_str_slice(url, (size_t)(scheme - url.ptr) + 3, url.len);
-		const char *end = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
-		size_t len = end ? (size_t)(end - rest.ptr) : 0;
-		add_host_and_path(out, st_strn(rest.ptr, len), st_str_slice(rest, len, rest.len));
+		add_url(out, st_str_slice(url, (size_t)(scheme - url.ptr) + 3, url.len),
+		        st_str_starts(url, ST_STR("http")));
 		return;
 	} else if (colon && (!slash || colon < slash)) {
 		size_t len = (size_t)(colon - url.ptr);

@@ -9,7 +9,7 @@
  * reads git's files as data and runs nothing.
  *
  * Checkouts are of one repository if they share git's common directory, or if
- * they were cloned from one another or from the same remote.
+ * they were cloned from one another or from the same remote, or if the user says so.
  */
 #ifndef STET_CORE_PLACES_CHECKOUT_H
 #define STET_CORE_PLACES_CHECKOUT_H
@@ -28,7 +28,7 @@ struct st_checkout {
 	char *top, *gitdir, *common;
 	/** The workspace's root relative to the checkout, with a slash at the end; "" if they are the same. */
 	char *prefix;
-	/** The repository: "host/path" of its remote, or the absolute path of a common git directory. */
+	/** The repository: "host/path" of its remote, the absolute path of a common git directory, or a name that the user gave. */
 	char *repository;
 };
 
@@ -42,6 +42,13 @@ void st_checkout_release(struct st_checkout *checkout);
  */
 [[nodiscard]] int st_checkout_find(const char *root, struct st_checkout *checkout,
                                    struct stet_error *err);
+
+/**
+ * Give the repository the name that the user's configuration has for it
+ * (core/workspace/project.h), if it has one. Returns 0 or STET_E_NOMEM.
+ */
+[[nodiscard]] int st_checkout_rename(struct st_checkout *checkout, const char *projects,
+                                     struct stet_error *err);
 
 /** Where a checkout stands: its branch, "" if detached, and its commit in hex, "" if unknown. */
 struct st_checkout_head {

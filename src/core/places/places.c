@@ -36,7 +36,9 @@ static void locate_checkout(struct st_places *places) {
 	if (places->located)
 		return;
 	places->located = true;
-	if (st_checkout_find(places->ws->root.path, &places->checkout, NULL) != 1)
+	if (st_checkout_find(places->ws->root.path, &places->checkout, NULL) != 1 ||
+	    (places->ws->project &&
+	     st_checkout_rename(&places->checkout, places->ws->project, NULL) < 0))
 		places->off = true;
 }
 

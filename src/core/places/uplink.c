@@ -533,7 +533,8 @@ static int connect_hub(struct st_uplink *uplink, struct stet_error *err) {
 	if (places->checkout.repository[0] == '/')
 		return st_fail(err, STET_E_NOT_FOUND,
 		               "This repository has no remote by which other machines know it: add one "
-		               "with git remote add.");
+		               "with git remote add, or name it with the key project of your "
+		               "configuration.");
 	st_checkout_head(&places->checkout, &head);
 	const struct st_hub_place own = own_place(places, &head);
 	code = st_hub_open(uplink->conninfo, uplink->stop_fd, places->checkout.repository, &own,

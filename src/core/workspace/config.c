@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "core/workspace/project.h"
 #include "core/workspace/workspace.h"
 #include "fs/file/file.h"
 #include "fs/versions/state_dir.h"
@@ -33,6 +34,8 @@ enum kind {
 	NAME,
 	/** A connection string. */
 	HUB,
+	/** Names of repositories: a name, or an object. */
+	PROJECT,
 	/** refuse or merge. */
 	STALE,
 	/** false, nested or true. */
@@ -97,6 +100,9 @@ struct key {
 	X("hub", HUB, USER_ONLY, 0, "", \
 	  "a PostgreSQL database that tells other machines what agents change, as " \
 	  "postgresql://db.example/agents; none if empty") \
+	X("project", PROJECT, USER_ONLY, 0, "", \
+	  "the name by which places and the hub know a repository: NAME, or " \
+	  "{\"REMOTE-OR-PATH\": \"NAME\"}; its remote if empty") \
 	X("useSnapshot", FLAG, USER_ONLY, STET_OPTION_USE_SNAPSHOT, "true", \
 	  "prompts contain the snapshot instead of the history; a story can override this") \
 	X("guard", HOOK, USER_ONLY, STET_OPTION_HOOK, "deny", \
@@ -223,6 +229,9 @@ static const char *canonical(const struct key *key, const char *text) {
 	case HUB:
 		good = st_hub_check(text, NULL) == 0;
 		break;
+	case PROJECT:
+		good = st_project_is_list(text);
+		break;
 	case LIST:
 		break;
 	}
@@ -251,6 +260,8 @@ static const char *values_of(const struct key *key) {
 	case HUB:
 		return "a connection string of PostgreSQL without a password (~/.pgpass, a service file or "
 			   "PGPASSWORD can hold it)";
+	case PROJECT:
+		return "a name of up to 200 bytes, {\"REMOTE-OR-PATH\": \"NAME\"} or REMOTE-OR-PATH=NAME";
 	case LIST:
 		break;
 	}
@@ -351,6 +362,24 @@ static bool add_value(struct st_buf *out, yyjson_val *value) {
 	return true;
 }
 
+/* Append the names of repositories as "FROM=NAME,FROM=NAME". */
+static bool add_names(struct st_buf *out, yyjson_val *object) {
+	size_t i, max;
+	yyjson_val *from, *name;
+	yyjson_obj_foreach(object, i, max, from, name) {
+		if (!yyjson_is_str(name) || memchr(yyjson_get_str(from), ',', yyjson_get_len(from)) ||
+		    strpbrk(yyjson_get_str(name), ",="))
+			return false;
+		st_buf_addf(out, "%s%s=%s", i ? "," : "", yyjson_get_str(from), yyjson_get_str(name));
+	}
+	return true;
+}
+
+static bool add_text(struct st_buf *out, const struct key *key, yyjson_val *value) {
+	return key->kind == PROJECT && yyjson_is_obj(value) ? add_names(out, value)
+	                                                    : add_value(out, value);
+}
+
 static int read_member(struct stet_config *config, const char *name, yyjson_val *value,
                        const char *source, bool trusted, struct stet_error *err) {
 	const struct key *key = find_key(name);
@@ -361,7 +390,7 @@ static int read_member(struct stet_config *config, const char *name, yyjson_val 
 	st_auto(st_buf) text = ST_BUF_INIT;
 	bool listed = yyjson_is_arr(value) && key->kind != LIST;
 	const char *taken =
-		add_value(&text, value) && !listed ? canonical(key, st_buf_cstr(&text)) : NULL;
+		add_text(&text, key, value) && !listed ? canonical(key, st_buf_cstr(&text)) : NULL;
 	if (text.failed)
 		return st_fail_nomem(err);
 	/* A number can be out of range: "not a number" would be wrong. */
@@ -559,8 +588,11 @@ int stet_config_apply(const struct stet_config *config, struct stet_workspace *w
 		code = stet_workspace_state_dir(ws, stet_config_value(config, "stateDir"), err);
 	if (code == 0)
 		code = stet_workspace_hub(ws, stet_config_value(config, "hub"), err);
+	if (code == 0)
+		code = stet_workspace_project(ws, stet_config_value(config, "project"), err);
 	for (size_t i = 0; i < KEYS && code == 0; i++) {
-		if (keys[i].kind != LIST && keys[i].kind != NAME && keys[i].kind != HUB)
+		if (keys[i].kind != LIST && keys[i].kind != NAME && keys[i].kind != HUB &&
+		    keys[i].kind != PROJECT)
 			code = stet_workspace_set(ws, keys[i].option,
 			                          option_of(&keys[i], config->values[i].text), err);
 	}

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/quote.h"
+#include "core/workspace/project.h"
 #include "core/workspace/vault.h"
 #include "hub/hub.h"
 #include "fs/tree/ignore_file.h"
@@ -126,6 +127,7 @@ void st_workspace_release(struct stet_workspace *ws) {
 	st_write_context_release(&ws->writes);
 	free(ws->state_dir);
 	free(ws->hub);
+	free(ws->project);
 	bases_release(&ws->bases);
 	st_instructions_setup_release(&ws->instructions);
 	st_lru_release(&ws->writers);
@@ -283,6 +285,21 @@ int stet_workspace_hub(struct stet_workspace *ws, const char *conninfo, struct s
 		return st_fail_nomem(err);
 	free(ws->hub);
 	ws->hub = copy;
+	return 0;
+}
+
+int stet_workspace_project(struct stet_workspace *ws, const char *names, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
+	if (!names)
+		names = "";
+	if (!st_project_is_list(names))
+		return st_fail(err, STET_E_INVALID, "The names of projects are not NAME or FROM=NAME.");
+	char *copy = *names ? strdup(names) : NULL;
+	if (*names && !copy)
+		return st_fail_nomem(err);
+	free(ws->project);
+	ws->project = copy;
 	return 0;
 }
 

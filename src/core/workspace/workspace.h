@@ -96,6 +96,8 @@ struct stet_workspace {
 	struct st_state_hooks hooks;
 	/** The connection string of the hub; NULL for none. */
 	char *hub;
+	/** The names that the user gives to repositories (core/workspace/project.h); NULL for none. */
+	char *project;
 	/** What other checkouts of the repository do, for core/places. */
 	struct st_places *places;
 	/** The name of the state directory. */
