@@ -299,8 +299,15 @@ static int give_event(const struct st_pq_rows *rows, int row, st_hub_event_fn *e
 	return code;
 }
 
+/* How old something is in microseconds. Times of a strange hub can be any, infinite ones too. */
+#define AGE_OF(time) \
+	"(least(greatest(extract(epoch FROM clock_timestamp() - " time \
+	")::float8, 0), 1e9) * 1000000)" \
+	"::bigint"
+
 /* Limits in the query, so that no row of a strange hub is large. */
 #define FITTING \
+	" AND isfinite(e.at)" \
 	" AND length(e.agent) <= 200 AND length(e.ranges) <= 8000 AND octet_length(e.path) <= 4096" \
 	" AND coalesce(octet_length(e.moved), 0) <= 4096 AND coalesce(octet_length(e.before), 0) <= " \
 	"32" \
@@ -310,7 +317,7 @@ int st_hub_receive(struct st_hub *hub, struct st_hub_position *position, st_hub_
                    void *data, struct stet_error *err) {
 	static const char sql[] =
 		"SELECT e.seq, e.mark, e.place, e.number,"
-		" (extract(epoch FROM clock_timestamp() - e.at) * 1000000)::bigint, e.agent, e.ranges,"
+		" " AGE_OF("e.at") ", e.agent, e.ranges,"
 		" e.path, e.moved, e.before, e.after, e.base FROM stet.event AS e"
 		" WHERE e.repo = $1 AND e.seq > $2" FITTING " ORDER BY e.seq LIMIT 500";
 	char seq[24];
@@ -337,8 +344,8 @@ int st_hub_receive(struct st_hub *hub, struct st_hub_position *position, st_hub_
 
 int st_hub_places(struct st_hub *hub, st_hub_place_fn *each, void *data, struct stet_error *err) {
 	static const char sql[] =
-		"SELECT id, machine, branch, head, (extract(epoch FROM clock_timestamp() - seen) * 1000000)"
-		"::bigint, path FROM stet.place WHERE repo = $1 AND machine <> $2"
+		"SELECT id, machine, branch, head, " AGE_OF("seen") ", path FROM stet.place"
+		" WHERE repo = $1 AND machine <> $2 AND isfinite(seen)"
 		" AND seen > clock_timestamp() - interval '30 days' AND length(machine) <= 64"
 		" AND length(branch) <= 200 AND length(head) <= 64 AND octet_length(path) <= 4096"
 		" ORDER BY seen DESC LIMIT 256";
@@ -367,8 +374,8 @@ int st_hub_places(struct st_hub *hub, st_hub_place_fn *each, void *data, struct 
 int st_hub_agents(struct st_hub *hub, int64_t place, st_hub_agent_fn *each, void *data,
                   struct stet_error *err) {
 	static const char sql[] =
-		"SELECT label, (extract(epoch FROM clock_timestamp() - seen) * 1000000)::bigint"
-		" FROM stet.agent WHERE place = $1 AND length(label) <= 200 ORDER BY seen DESC LIMIT 64";
+		"SELECT label, " AGE_OF("seen") " FROM stet.agent WHERE place = $1 AND isfinite(seen)"
+		" AND length(label) <= 200 ORDER BY seen DESC LIMIT 64";
 	char id[24];
 	snprintf(id, sizeof id, "%" PRId64, place);
 	const char *const params[] = {id};
