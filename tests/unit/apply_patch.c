@@ -86,6 +86,25 @@ static void names_that_no_patch_may_change_are_named_at_once(void **state) {
 	       "true}");
 }
 
+/* Those that are known before the files are read, and those that the files show. */
+static void all_problems_are_named_at_once_and_each_once(void **state) {
+	struct host *host = *state;
+	static const char again[] = "already exists";
+	lay_files(host);
+	refuse(host, STET_E_EXISTS, "apply_patch",
+	       CODEX("*** Update File: a\\n*** Move to: empty\\n@@\\n-one\\n+1\\n"));
+	const char *first = strstr(said(0), again);
+	assert_non_null(first);
+	assert_null(strstr(first + 1, again));
+	try_call(host, "apply_patch",
+	         CODEX("*** Delete File: sub\\n*** Update File: a\\n@@\\n-none\\n+1\\n"));
+	expect_part("message", "2 of 2 files");
+	expect_count("files", 2);
+	expect_part("files.0.message", "is a directory");
+	expect_part("files.1.message", "were not found");
+	expect_untouched(host);
+}
+
 static void endings_marks_and_final_newlines_stay(void **state) {
 	struct host *host = *state;
 	dir_write(host->dir, "crlf", "one\r\ntwo\r\n");
@@ -194,6 +213,7 @@ int main(void) {
 		host_claim(a_directory_is_no_file),
 		host_claim(no_file_is_put_over_another),
 		host_claim(names_that_no_patch_may_change_are_named_at_once),
+		host_claim(all_problems_are_named_at_once_and_each_once),
 		host_claim(endings_marks_and_final_newlines_stay),
 		host_claim(an_answer_about_many_files_is_bounded),
 		host_claim(changes_of_others_count_as_seen_only_if_they_were_shown),

@@ -76,6 +76,8 @@ struct st_change {
 	bool dry_run;
 	/** A new file may be in a directory that does not exist yet. The caller makes it. */
 	bool makes_dirs;
+	/** In a change set: why the change cannot be made, if the caller knows that already; else NULL. */
+	const struct stet_error *problem;
 	/** In a change set: make the file executable or not, as git's modes 100755 and 100644. */
 	enum st_change_mode mode;
 	/** Called at each attempt with the file's path below the root, valid during that attempt; may be NULL. */

@@ -90,8 +90,12 @@ static int prepare_one(struct change_set *set, size_t n, struct stet_error *err)
 	*outcome = (struct st_change_outcome){.answer = st_answer_new("success")};
 	if (!outcome->answer)
 		return st_fail_nomem(err);
-	outcome->code = st_prepare(set->session, &set->changes[n], outcome->answer, &member->prepared,
-	                           &outcome->why);
+	const struct st_change *change = &set->changes[n];
+	if (change->problem)
+		outcome->why = *change->problem;
+	outcome->code = change->problem ? change->problem->code
+	                                : st_prepare(set->session, change, outcome->answer,
+	                                             &member->prepared, &outcome->why);
 	/* What the answer says of this file; one that is changed has its own diff, counted elsewhere. */
 	set->session->answer_bytes += outcome->answer->diff.len + strlen(outcome->why.message) + 1;
 	if (is_fatal(outcome->code))

@@ -22,6 +22,8 @@ struct part {
 	char hash[ST_HASH_HEX + 1];
 	/* The number of the change that makes the new file, or removes it. */
 	size_t change;
+	/* Why there can be no such change; code 0 if there can. */
+	struct stet_error problem;
 	struct st_buf diff;
 	struct st_buf notes;
 	bool truncated;
@@ -237,12 +239,7 @@ static int plan_removal(struct part *part, struct stet_error *err) {
 	return 0;
 }
 
-static int plan_part(struct part *part, struct stet_error *err) {
-	part->change = part->op->count;
-	if (part->to)
-		return plan_move(part, err);
-	if (part->patch->kind == ST_FILE_DELETE)
-		return plan_removal(part, err);
+static int plan_update(struct part *part, struct stet_error *err) {
 	bool adds = part->patch->kind == ST_FILE_ADD;
 	int code = adds && part->patch->unified ? check_free(part, part->path, err) : 0;
 	if (code < 0)
@@ -254,6 +251,16 @@ static int plan_part(struct part *part, struct stet_error *err) {
 	change->merged = adds ? NULL : describe_merged;
 	change->found = set_found;
 	return 0;
+}
+
+/* Plan what happens to a file. A problem is reported with those of the other files. */
+static void plan_part(struct part *part) {
+	part->change = part->op->count;
+	int code = part->to                              ? plan_move(part, &part->problem)
+	           : part->patch->kind == ST_FILE_DELETE ? plan_removal(part, &part->problem)
+	                                                 : plan_update(part, &part->problem);
+	if (code < 0)
+		add_change(part, part->path, ST_CHANGE_WHOLE)->problem = &part->problem;
 }
 
 /* ---- the files of the patch ---- */
@@ -335,26 +342,6 @@ static yyjson_mut_val *begin_failure(struct st_call *call, int code) {
 	                 code == STET_E_CONFLICT ? ST_STR("conflict") : ST_STR("error"));
 	st_buf_clear(&call->text);
 	return st_json_add_array(call->doc, call->failure, "files");
-}
-
-/* Plan all parts, and report all that cannot be. */
-static int plan_parts(struct patch_op *op, struct stet_error *err) {
-	yyjson_mut_val *list = NULL;
-	int code = 0;
-	for (size_t i = 0; i < op->part_count; i++) {
-		struct stet_error why = {0};
-		int own = plan_part(&op->parts[i], &why);
-		if (own == 0)
-			continue;
-		if (!list)
-			list = begin_failure(op->call, own);
-		render_problem(op->call, list, op->parts[i].path, why.message, NULL);
-		if (code == 0) {
-			code = own;
-			*err = why;
-		}
-	}
-	return code;
 }
 
 static void render_problems(struct patch_op *op, int code, struct stet_error *err) {
@@ -481,10 +468,10 @@ static int run_apply_patch(struct st_call *call, struct stet_error *err) {
 		code = allocate(&op, err);
 	if (code == 0)
 		code = find_paths(&op, err);
-	if (code == 0)
-		code = plan_parts(&op, err);
 	if (code < 0)
 		return code;
+	for (size_t i = 0; i < op.part_count; i++)
+		plan_part(&op.parts[i]);
 	code = st_change_set_apply(op.session, op.changes, op.count, op.outcomes, err);
 	if (code < 0)
 		render_problems(&op, code, err);
