@@ -415,8 +415,7 @@ const char *st_call_destination(struct st_call *call, struct stet_error *err) {
 	return resolve(call, path, ST_LOCATE_LINK, err);
 }
 
-/* Without a path a tool looks at the first workspace alone: say so where there are others. */
-static void note_other_roots(struct st_call *call) {
+void st_call_note_roots(struct st_call *call) {
 	st_auto(st_buf) notice = ST_BUF_INIT;
 	for (size_t i = 1; i < call->session_count; i++) {
 		st_buf_adds(&notice,
@@ -433,7 +432,7 @@ const char *st_call_directory(struct st_call *call, struct stet_error *err) {
 	/* Some clients send "" for an argument that they leave out. */
 	if (path.len > 0)
 		return st_call_path(call, "path", err);
-	note_other_roots(call);
+	st_call_note_roots(call);
 	return ".";
 }
 

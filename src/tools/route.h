@@ -30,6 +30,9 @@ const char *st_call_link(struct st_call *call, const char *name, struct stet_err
 /** Resolve the argument "destination". If it is relative, it is in the workspace of the call's path. */
 const char *st_call_destination(struct st_call *call, struct stet_error *err);
 
+/** Where there are several workspaces: say that the answer is about the first one alone. */
+void st_call_note_roots(struct st_call *call);
+
 /** Resolve the argument "path" of a directory; "." if it was left out. */
 const char *st_call_directory(struct st_call *call, struct stet_error *err);
 

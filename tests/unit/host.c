@@ -246,6 +246,13 @@ static void answers_say_which_workspace_a_file_is_in(void **state) {
 	expect_part_of(text(office), dir_at(office->dir, "two/m.txt"));
 }
 
+static void a_refusal_says_which_workspace_its_files_are_in(void **state) {
+	struct office *office = *state;
+	assert_int_equal(call(office, "delete_file", "{'path': '@/two/sub', 'recursive': true}"),
+	                 STET_E_CONFLICT);
+	expect_part_of(text(office), dir_at(office->dir, "two/sub/c.txt"));
+}
+
 static void a_search_without_a_path_says_where_it_did_not_look(void **state) {
 	struct office *office = *state;
 	char part[4096];
@@ -255,6 +262,37 @@ static void a_search_without_a_path_says_where_it_did_not_look(void **state) {
 	assert_int_equal(call(office, "search_files", "{'pattern': 'both'}"), 0);
 	expect_part_of(office->answer, part);
 	assert_int_equal(call(office, "grep", "{'pattern': 'two', 'path': '@/two'}"), 0);
+	assert_null(strstr(office->answer, "Pass path for"));
+}
+
+/* The last write is the client's, whichever directory it is in; a run is of one directory. */
+static void undo_finds_the_last_write_of_any_directory(void **state) {
+	struct office *office = *state;
+	char part[4096];
+	assert_int_equal(call(office, "append_file", "{'path': 'a.txt', 'content': 'x\\n'}"), 0);
+	assert_int_equal(call(office, "append_file", "{'path': '@/two/both.txt', 'content': 'x\\n'}"),
+	                 0);
+	assert_int_equal(call(office, "undo", "{'dryRun': true}"), 0);
+	snprintf(part, sizeof part, "\"%s\" would be", dir_at(office->dir, "two/both.txt"));
+	expect_part_of(text(office), part);
+	assert_int_equal(call(office, "undo", "{}"), 0);
+	expect_part_of(text(office), dir_at(office->dir, "two/both.txt"));
+	assert_string_equal(dir_read(office->dir, "two/both.txt"), "two\n");
+	assert_string_equal(dir_read(office->dir, "one/a.txt"), "one\nx\n");
+	/* The one before it is of another file. */
+	assert_int_equal(call(office, "undo", "{}"), STET_E_NOT_FOUND);
+	expect_error(office,
+	             "The last write of this session, of \"both.txt\", cannot be undone. Give "
+	             "the path of another file.");
+	snprintf(part, sizeof part, "Pass path for %s.", dir_at(office->dir, "two"));
+	assert_int_equal(call(office, "history", "{}"), 0);
+	expect_part_of(office->answer, part);
+	assert_int_equal(call(office, "undo", "{'since': '1h', 'dryRun': true}"), 0);
+	expect_part_of(office->answer, part);
+	assert_int_equal(call(office, "repo_state", "{}"), 0);
+	expect_part_of(office->answer, part);
+	assert_int_equal(call(office, "history", "{'path': '@/two/both.txt'}"), 0);
+	expect_part_of(text(office), dir_at(office->dir, "two/both.txt"));
 	assert_null(strstr(office->answer, "Pass path for"));
 }
 
@@ -764,7 +802,9 @@ int main(void) {
 		office_claim(relative_paths_lead_to_the_first_workspace_that_has_them),
 		office_claim(files_of_other_workspaces_are_named_by_their_absolute_path),
 		office_claim(answers_say_which_workspace_a_file_is_in),
+		office_claim(a_refusal_says_which_workspace_its_files_are_in),
 		office_claim(a_search_without_a_path_says_where_it_did_not_look),
+		office_claim(undo_finds_the_last_write_of_any_directory),
 		office_claim(new_files_go_where_their_directory_is),
 		office_claim(what_is_in_no_workspace_is_refused_with_those_there_are),
 		office_claim(a_way_out_of_one_workspace_may_lead_into_another),

@@ -474,6 +474,26 @@ static void a_session_without_a_name_knows_its_own_writes_alone(void **state) {
 	expect_file(host, "a.txt", "1\n2\n3\n");
 }
 
+static void what_an_undo_showed_may_be_taken_away_by_its_redo(void **state) {
+	struct host *host = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	dir_write(host->dir, "a.txt", "1\n2\n3\n");
+	call(host, "edit_file", "{'path': 'a.txt', 'oldText': '2', 'newText': 'two'}");
+	call(host, "undo", "{'path': 'a.txt'}");
+	expect_text("-two\n+2\n");
+	call(host, "undo", "{'redo': true}");
+	expect_file(host, "a.txt", "1\ntwo\n3\n");
+	/* A diff that was cut does not show all of it. */
+	for (int i = 0; i < 4000; i++)
+		st_buf_addf(&text, "word %d\n", i);
+	dir_write(host->dir, "a.txt", st_buf_cstr(&text));
+	call(host, "edit_file",
+	     "{'path': 'a.txt', 'oldText': 'word', 'newText': 'W', 'replaceAll': true}");
+	call(host, "undo", "{'path': 'a.txt'}");
+	expect_text("diff cut here");
+	refuse(host, STET_E_CONFLICT, "undo", "{'redo': true}");
+}
+
 /* Have bob create a file of so many lines of 100 bytes. */
 static void create_long(struct host *host, const char *path, size_t lines) {
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -682,6 +702,7 @@ int main(void) {
 		host_claim(directories_replaced_by_others_are_left),
 		host_claim(writes_of_others_are_shown_before_they_are_undone),
 		host_claim(a_session_without_a_name_knows_its_own_writes_alone),
+		host_claim(what_an_undo_showed_may_be_taken_away_by_its_redo),
 		host_claim(a_preview_that_was_cut_does_not_count),
 		host_claim(a_redo_does_not_take_away_what_was_not_sent),
 		host_claim(a_preview_without_all_files_does_not_count),

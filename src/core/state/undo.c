@@ -50,6 +50,11 @@ static int find_target(struct stet_session *session, const char *path, struct ta
 	if (known && st_store_exists(&st_state_of(session->ws)->store))
 		code =
 			st_store_do(&st_state_of(session->ws)->store, ST_STORE_WRITE, find_write, target, err);
+	if (code == 0 && !target->found && !path && target->query.path)
+		return st_fail(err, STET_E_NOT_FOUND,
+		               "The last write of this session, of %s, cannot be undone. Give the path of "
+		               "another file.",
+		               st_quoted(target->query.path));
 	if (code == 0 && !target->found)
 		return st_fail(err, STET_E_NOT_FOUND, "There is no write %s%s that can be undone.",
 		               path ? "of " : "of this session", path ? st_quoted(path) : "");

@@ -120,8 +120,8 @@ static int refuse_unseen(struct tree *tree, size_t unseen, const struct st_buf *
                          struct stet_error *err) {
 	struct st_call *call = tree->call;
 	st_fail(err, STET_E_CONFLICT,
-	        "%s has %zu %s whose current version you have not read completely. Read %s first, or "
-	        "leave the directory. Nothing was deleted.",
+	        "%s has %zu %s whose current version you have not read completely. Read %s first. "
+	        "Nothing was deleted.",
 	        st_quoted(tree->dir), unseen, st_plural(unseen, "file", "files"),
 	        st_plural(unseen, "it", "them"));
 	call->failure = yyjson_mut_obj(call->doc);
@@ -132,6 +132,12 @@ static int refuse_unseen(struct tree *tree, size_t unseen, const struct st_buf *
 	if (unseen > NAMED)
 		st_buf_addf(&call->text, "and %zu more\n", unseen - NAMED);
 	return err->code;
+}
+
+static void add_name(const struct st_call *call, const char *path, struct st_buf *out) {
+	st_auto(st_buf) name = ST_BUF_INIT;
+	st_call_spell(call, path, &name);
+	st_buf_addf(out, "%s\n", st_quoted_str(st_buf_str(&name)));
 }
 
 static int check_seen(struct tree *tree, struct stet_error *err) {
@@ -145,7 +151,7 @@ static int check_seen(struct tree *tree, struct stet_error *err) {
 		if (seen < 0)
 			return seen;
 		if (!seen && ++unseen <= NAMED)
-			st_buf_addf(&names, "%s\n", st_quoted(entry->path));
+			add_name(tree->call, entry->path, &names);
 	}
 	return unseen > 0 ? refuse_unseen(tree, unseen, &names, err) : 0;
 }

@@ -91,6 +91,12 @@ static int show_diff(struct history *history, yyjson_mut_val *item, const char *
 	return code;
 }
 
+static void add_name(struct st_call *call, const char *path) {
+	st_auto(st_buf) name = ST_BUF_INIT;
+	st_call_spell(call, path, &name);
+	st_quote_name(&call->text, st_buf_str(&name));
+}
+
 /* ---- writes ---- */
 
 static void add_hash(struct st_call *call, yyjson_mut_val *item, const char *key,
@@ -131,7 +137,7 @@ static void say_write(struct history *history, const struct st_run_write *write,
 	                   : !write->after.exists ? "deleted"
 	                                          : "changed";
 	st_buf_addf(text, "write %lld: %s ", (long long)write->id, verb);
-	st_quote_name(text, st_str(write->path));
+	add_name(history->call, write->path);
 	st_buf_addf(text, ", %s", time ? yyjson_mut_get_str(time) : "-");
 	if (write->session)
 		st_buf_addf(text, ", by %s", st_quoted(st_name_without_owner(write->session)));
@@ -231,12 +237,12 @@ static int show_file(struct history *history, const struct st_run_file *file,
 	            (!before->exists || st_hash_eq(&before->hash, &after->hash));
 	if (has_others(file)) {
 		st_json_add_true(call->doc, item, "others");
-		st_quote_name(&call->text, st_str(file->path));
+		add_name(call, file->path);
 		st_buf_adds(&call->text,
 		            ": others changed it in between; the diff has their changes too\n");
 	}
 	if (same || st_workspace_check_type(call->session->ws, file->path, NULL) < 0) {
-		st_quote_name(&call->text, st_str(file->path));
+		add_name(call, file->path);
 		st_buf_adds(&call->text, same ? ": is what it was before\n" : ": ");
 	}
 	return same ? 0 : show_diff(history, item, file->path, before, after, err);

@@ -41,6 +41,7 @@ static int run_repo_state(struct st_call *call, struct stet_error *err) {
 		code = st_snapshot_format(&status.state, (size_t)budget, &call->text, err);
 	if (code < 0)
 		return code;
+	st_call_note_roots(call);
 	st_workspace_log(session->ws, session->name, st_buf_str(&call->text));
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_json_add_text(call->doc, call->result, "storyId", st_str(status.state.story_id));

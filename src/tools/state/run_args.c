@@ -105,6 +105,8 @@ int st_call_run_query(struct st_call *call, struct st_place *place, struct st_ru
 	query->id = st_arg_int(call, "id", 0);
 	if (code == 0 && query->id < 0)
 		return st_fail(err, STET_E_INVALID, "id takes the number of a write, as the log has it.");
+	if (!path && (query->of || query->story || query->since || query->id || query->any))
+		st_call_note_roots(call);
 	*named = query->of || query->story || query->since || query->id;
 	return code;
 }

@@ -6,6 +6,8 @@
 #include "tools/state/undo_run.h"
 
 static void render_undone(struct st_call *call, const struct stet_answer *answer) {
+	st_auto(st_buf) name = ST_BUF_INIT;
+	st_call_spell(call, answer->path, &name);
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_render_path(call, call->result, "path", answer->path);
 	if (answer->has_hash)
@@ -16,8 +18,15 @@ static void render_undone(struct st_call *call, const struct stet_answer *answer
 	            answer->has_hash
 	                ? "Undid the last write of %s.\n"
 	                : "Undid the last write of %s, which had created it: it is gone.\n",
-	            st_quoted(answer->path));
+	            st_quoted_str(st_buf_str(&name)));
 	st_buf_add(&call->text, st_buf_str(&answer->diff));
+}
+
+/* What the undo brought back was sent if the answer has the whole diff: a redo of it needs no preview. */
+static void note_shown(struct stet_session *session, const struct stet_answer *answer) {
+	size_t last = session->own_write_count - 1;
+	bool is_shown = session->own_write_count > 0 && !answer->diff_truncated;
+	session->shown_undo = is_shown ? session->own_writes[last % ST_OWN_WRITES] : 0;
 }
 
 /* The answer shows every diff that counts as seen, also that of a refusal. */
@@ -29,6 +38,8 @@ static int undo_and_render(struct st_call *call, const char *path, struct stet_a
 		st_render_refusal(call, (struct st_str){0}, answer);
 	else if (code == 0)
 		render_undone(call, answer);
+	if (code == 0)
+		note_shown(call->session, answer);
 	for (size_t i = 0; i < answer->notice_count; i++)
 		st_call_notice(call, answer->notices[i]);
 	return code;

@@ -68,9 +68,11 @@ static const char *preview_of(enum st_run_outcome outcome) {
 /* Whether the answer had room for it. */
 static bool add_text(struct undo *undo, const char *path, const struct st_run_result *result) {
 	struct st_buf *text = &undo->call->text;
+	st_auto(st_buf) name = ST_BUF_INIT;
 	if (st_call_room(undo->call) < 400)
 		return false;
-	st_buf_addf(text, "%s %s%s%s.\n", st_quoted(path),
+	st_call_spell(undo->call, path, &name);
+	st_buf_addf(text, "%s %s%s%s.\n", st_quoted_str(st_buf_str(&name)),
 	            undo->dry_run ? preview_of(result->outcome) : sentence_of(undo, result->outcome),
 	            result->reason.len > 0 ? ": " : "", st_buf_cstr(&result->reason));
 	st_buf_add(text, st_buf_str(&result->diff));
@@ -113,11 +115,13 @@ static void add_single(struct undo *undo, const struct st_run_file *file,
 }
 
 static void name_left(struct undo *undo, const char *path, const struct st_run_result *result) {
+	st_auto(st_buf) name = ST_BUF_INIT;
+	st_call_spell(undo->call, path, &name);
 	undo->left++;
 	undo->conflicts += result->outcome == ST_RUN_CONFLICT;
 	if (undo->left <= NAMED_MAX)
-		st_buf_addf(&undo->left_names, "%s%s (%s)", undo->left > 1 ? ", " : "", st_quoted(path),
-		            st_buf_cstr(&result->reason));
+		st_buf_addf(&undo->left_names, "%s%s (%s)", undo->left > 1 ? ", " : "",
+		            st_quoted_str(st_buf_str(&name)), st_buf_cstr(&result->reason));
 }
 
 static void count_file(struct undo *undo, const char *path, const struct st_run_result *result) {
@@ -270,6 +274,22 @@ static int write_answer(struct undo *undo, struct stet_error *err) {
 	return 0;
 }
 
+/* Of several workspaces, the one that the client changed last; else the first, which the answer says. */
+static void choose_last_workspace(struct st_call *call) {
+	int64_t newest = 0;
+	for (size_t i = 0; i < call->session_count; i++) {
+		const struct stet_session *session = call->sessions[i];
+		size_t count = session->own_write_count;
+		int64_t last = count > 0 ? session->own_writes[(count - 1) % ST_OWN_WRITES] : 0;
+		if (last > newest) {
+			newest = last;
+			call->session = call->sessions[i];
+		}
+	}
+	if (newest == 0)
+		st_call_note_roots(call);
+}
+
 /* Which writes: those that were named, or the last one of a file or of the session. */
 static int find_writes(struct undo *undo, struct st_place *place, struct stet_error *err) {
 	struct st_call *call = undo->call;
@@ -281,6 +301,7 @@ static int find_writes(struct undo *undo, struct st_place *place, struct stet_er
 	query.last = !named;
 	query.set = !query.path && (!named || query.id);
 	if (!named && !query.path) {
+		choose_last_workspace(call);
 		/* A session without a name is known by what it wrote last, and in the log by its label. */
 		query.session = undo->redo ? st_session_who(call->session) : call->session->name;
 		query.path = query.session ? NULL : call->session->last_wrote;
