@@ -125,6 +125,10 @@ static int check_value(const char *what, const struct st_param *param, yyjson_va
 	            (param->type == ST_PARAM_STRING && yyjson_is_str(value)) ||
 	            (param->type == ST_PARAM_INTEGER && st_json_is_int(value)) ||
 	            (param->type == ST_PARAM_BOOLEAN && yyjson_is_bool(value));
+	if (!fits && yyjson_is_arr(value))
+		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s must be %s%s.", param->name,
+		               what, types[param->type],
+		               param->type == ST_PARAM_STRINGS ? " alone" : ", not an array");
 	if (!fits)
 		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s must be %s, not %s.",
 		               param->name, what, types[param->type], st_json_kind(value));

@@ -1024,6 +1024,60 @@ static void a_line_longer_than_a_page_is_continued_by_byte(void **state) {
 	expect_text("out of range");
 }
 
+static void a_page_says_all_the_lines_that_it_has(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "first\nsecond\nthird\n");
+	call(host, "read_file", "{'path': 'a.txt', 'byteOffset': 3}");
+	assert_string_equal(said(0), "st\nsecond\nthird\n");
+	expect_part("remark", "[a.txt: lines 1-3 of 3, the first from byte 3, fileHash ");
+	call(host, "read_file", "{'path': 'a.txt', 'byteOffset': 3, 'limit': 1}");
+	expect_part("remark", "[a.txt: line 1 of 3 from byte 3, fileHash ");
+	call(host, "read_file", "{'path': 'a.txt', 'tail': 1}");
+	expect_part("remark", "[a.txt: line 3 of 3, fileHash ");
+	call(host, "read_file", "{'path': 'a.txt', 'tail': 2}");
+	expect_part("remark", "[a.txt: lines 2-3 of 3, fileHash ");
+	dir_write(host->dir, "a.txt", "");
+	call(host, "read_file", "{'path': 'a.txt'}");
+	expect_part("remark", "[a.txt: 0 lines, fileHash ");
+}
+
+static void a_file_without_its_directory_is_not_found(void **state) {
+	struct host *host = *state;
+	refuse(host, STET_E_NOT_FOUND, "read_file", "{'path': 'no/a.txt'}");
+	expect_str("message", "File not found: \"no/a.txt\". Check the path.");
+	refuse(host, STET_E_NOT_FOUND, "write_file", "{'path': 'no/a.txt', 'content': 'x'}");
+	expect_str("message", "The directory of \"no/a.txt\" was not found. Create it first.");
+}
+
+/* Answers show U+FFFD for them: to read the file again would not help. */
+static void text_for_bytes_that_are_not_utf8_matches_nothing(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "caf\xE9 au lait\nplain\n");
+	read_all(host);
+	refuse(host, STET_E_NO_MATCH, "edit_file",
+	       "{'path': 'a.txt', 'oldText': 'caf\\ufffd au', 'newText': 'x'}");
+	expect_text("Give only text before or after them.");
+	expect_no_text("Similar");
+	refuse(host, STET_E_NO_MATCH, "apply_patch",
+	       "{'patch': '*** Begin Patch\\n*** Update File: a.txt\\n@@\\n caf\\ufffd au "
+	       "lait\\n-plain\\n+x\\n*** End Patch\\n'}");
+	expect_text("Leave lines with U+FFFD out of the hunk.");
+	call(host, "edit_file", "{'path': 'a.txt', 'oldText': ' au', 'newText': ' de'}");
+	expect_file(host, "a.txt", "caf\xE9 de lait\nplain\n");
+}
+
+static void a_session_is_told_that_it_wrote_the_version_itself(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\ntwo\n");
+	read_all(host);
+	const char *hash = hash_of_answer();
+	edit(host, "one", "1");
+	refuse(host, STET_E_CONFLICT, "edit_file",
+	       "{'path': 'a.txt', 'oldText': 'two', 'newText': '2', 'expectedHash': '%s'}", hash);
+	expect_text("You wrote the current version.");
+	expect_no_text("Session");
+}
+
 static void a_gap_in_a_long_line_is_not_seen(void **state) {
 	struct host *host = *state;
 	st_auto(st_buf) text = ST_BUF_INIT, parts = ST_BUF_INIT;
@@ -1126,6 +1180,10 @@ int main(void) {
 		host_claim(line_numbers_are_put_in_front_on_request),
 		host_claim(bytes_that_are_not_utf8_are_shown_as_such),
 		host_claim(a_line_longer_than_a_page_is_continued_by_byte),
+		host_claim(a_page_says_all_the_lines_that_it_has),
+		host_claim(a_file_without_its_directory_is_not_found),
+		host_claim(text_for_bytes_that_are_not_utf8_matches_nothing),
+		host_claim(a_session_is_told_that_it_wrote_the_version_itself),
 		host_claim(a_gap_in_a_long_line_is_not_seen),
 		host_claim(a_late_write_is_told_by_the_next_call),
 	};

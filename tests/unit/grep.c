@@ -423,7 +423,7 @@ static void pages_follow_each_other_without_gap(void **state) {
 	st_buf_adds(&whole, said(0));
 	assert_string_equal(st_buf_cstr(&all), st_buf_cstr(&whole));
 	call(host, TOOL, "{'pattern': 'line [0-4]', 'offset': 5000}");
-	expect_text("out of range");
+	expect_text("[The offset is out of range: there are 750 matching lines.]");
 }
 
 static void long_lines_are_cut_around_the_match(void **state) {

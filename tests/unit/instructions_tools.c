@@ -60,7 +60,7 @@ static void a_remark_stands_between_text_and_instructions(void **state) {
 	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 3);
 	assert_non_null(strstr(text(doc, "/content/1/text"),
 	                       "[Instructions: \"AGENTS.override.md\" is a link that leads to no file; "
-	                       "it was not loaded.]\n[x: lines 1-1 of 3, fileHash "));
+	                       "it was not loaded.]\n[x: line 1 of 3, fileHash "));
 	assert_non_null(strstr(text(doc, "/content/1/text"), ". Continue with offset 2.]\n"));
 	yyjson_doc_free(doc);
 }

@@ -413,7 +413,7 @@ static void of_several_headings_the_first_is_taken_and_the_others_are_named(void
 	st_heading_note_others(&md, ST_STR("# Fixed"), &(struct st_line_move){0}, &note);
 	assert_non_null(strstr(note.ptr,
 	                       "2 headings are called \"Fixed\"; the first, in line 1, was taken. The "
-	                       "others are in line 3;"));
+	                       "other is in line 3;"));
 	assert_int_equal(st_heading_find(&md, ST_STR("Fixed"), 3, &index, NULL), 0);
 	assert_int_equal(md.headings[index].line, 4);
 	assert_int_equal(find(&md, "# Fixed", 2), 3);

@@ -3,6 +3,29 @@
 
 #include "lib/tools.h"
 
+/* ---- both ---- */
+
+/* "Delete the destination" would be deadly advice where it is the source. */
+static void a_file_is_not_moved_or_copied_onto_itself(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\n");
+	static const char *const tools[] = {"move_file", "copy_file"};
+	for (size_t i = 0; i < 2; i++) {
+		refuse(host, STET_E_EXISTS, tools[i], "{'source': 'a.txt', 'destination': './a.txt'}");
+		expect_text("Choose another name.");
+		expect_no_text("delete");
+	}
+	expect_file(host, "a.txt", "one\n");
+}
+
+static void the_workspace_itself_is_not_deleted(void **state) {
+	struct host *host = *state;
+	refuse(host, STET_E_KIND, "delete_file", "{'path': '.', 'recursive': true}");
+	expect_text("The workspace itself cannot be deleted.");
+	refuse(host, STET_E_KIND, "delete_file", "{'path': '%s', 'recursive': true}", host->dir->path);
+	expect_text("The workspace itself cannot be deleted.");
+}
+
 /* ---- delete_file ---- */
 
 static void a_file_that_was_read_can_be_deleted(void **state) {
@@ -266,6 +289,8 @@ static void a_link_is_moved_itself(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
+		host_claim(a_file_is_not_moved_or_copied_onto_itself),
+		host_claim(the_workspace_itself_is_not_deleted),
 		host_claim(a_file_that_was_read_can_be_deleted),
 		host_claim(a_hash_is_not_enough_to_delete),
 		host_claim(what_changed_since_it_was_read_is_not_deleted),

@@ -240,6 +240,8 @@ static void says_so_if_nothing_is_similar(void **state) {
 	assert_says("Nothing in the file is similar.");
 	look("", "a", "");
 	assert_says("The file is empty.");
+	look("caf\xE9 au lait\n", "caf\xEF\xBF\xBD au lait", "");
+	assert_says("Give only text before or after them.");
 	look("a b\n", " \n ", "");
 	assert_says("It has only blanks and newlines, which must match exactly.");
 	assert_int_equal(nearest.count, 0);

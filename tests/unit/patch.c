@@ -235,10 +235,9 @@ static void heading_means_its_own_lines(void **state) {
 static void of_several_headings_one_is_chosen_by_occurrence(void **state) {
 	(void)state;
 	struct st_str text = ST_STR("# a\n# b\n# a\n");
-	check(
-		(struct st_patch){INSERT, AT(APPEND_TO_SECTION, "a"), CONTENT("x")}, text,
-		ST_STR("# a\nx\n# b\n# a\n"),
-		"2 headings are called \"a\"; the first, in line 1, was taken. The others are in line 4;");
+	check((struct st_patch){INSERT, AT(APPEND_TO_SECTION, "a"), CONTENT("x")}, text,
+	      ST_STR("# a\nx\n# b\n# a\n"),
+	      "2 headings are called \"a\"; the first, in line 1, was taken. The other is in line 4;");
 	check((struct st_patch){INSERT, AT(APPEND_TO_SECTION, "a"), .occurrence = 2, CONTENT("x")},
 	      text, ST_STR("# a\n# b\n# a\nx\n"), NULL);
 	refuse((struct st_patch){INSERT, AT(APPEND_TO_SECTION, "a"), .occurrence = 3, CONTENT("x")},

@@ -362,7 +362,7 @@ static void of_several_headings_the_first_is_taken_and_the_others_are_named(void
 	     "'content': 'x'}");
 	expect_file(host, "a.md", "# A\n## Notes\none\nx\n# B\n## Notes\ntwo\n");
 	expect_part("note", "occurrence");
-	expect_part("note", "the first, in line 2, was taken. The others are in line 6;");
+	expect_part("note", "the first, in line 2, was taken. The other is in line 6;");
 	call(host, TOOL,
 	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': {'text': "
 	     "'Notes', 'occurrence': 2}}, 'content': 'y'}");
@@ -382,7 +382,7 @@ static void the_note_has_the_lines_after_the_edit(void **state) {
 	call(host, TOOL,
 	     "{'filePath': 'b.md', 'operation': 'insert', 'target': {'beforeHeading': 'A'}, 'content': "
 	     "'text'}");
-	expect_part("note", "the first, in line 2, was taken. The others are in line 3;");
+	expect_part("note", "the first, in line 2, was taken. The other is in line 3;");
 }
 
 static void comments_of_obsidian_hold_no_headings(void **state) {

@@ -431,8 +431,8 @@ static int name_new_place(struct stet_session *session, const struct st_change *
 
 static int fail_absent(struct stet_session *session, const struct st_change *change,
                        struct stet_error *err) {
-	int code = st_fail(err, STET_E_NOT_FOUND, "File not found: %s. Check the path%s.",
-	                   st_quoted(change->path), change->remove ? "" : ", or write the file first");
+	int code = st_fail(err, STET_E_NOT_FOUND, "File not found: %s. Check the path.",
+	                   st_quoted(change->path));
 	st_nearby_suggest(&session->ws->root, change->path, session->ws->writes.state_dir, err);
 	return code;
 }

@@ -323,7 +323,12 @@ static const struct {
 
 static void say_writer(struct stet_session *session, const struct st_hash *hash,
                        struct stet_answer *answer) {
-	if (st_workspace_writer(session->ws, hash, answer->writer) && *answer->writer)
+	if (!st_workspace_writer(session->ws, hash, answer->writer) || !*answer->writer)
+		return;
+	const char *who = st_session_who(session);
+	if (who && strcmp(who, answer->writer) == 0)
+		st_buf_adds(&answer->message, " You wrote the current version.");
+	else
 		st_buf_addf(&answer->message, " Session %s wrote the current version.",
 		            st_quoted(answer->writer));
 }

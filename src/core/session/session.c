@@ -336,6 +336,9 @@ int st_session_find(struct stet_session *session, const char *path, struct st_pl
 int st_session_load(struct stet_session *session, const char *path, struct st_place *place,
                     struct st_file *file, struct stet_error *err) {
 	int code = st_session_find(session, path, place, file, err);
+	/* Without its directory a file cannot be created, but it cannot be read either way. */
+	if (code == STET_E_NOT_FOUND && !place->path)
+		(void)st_fail(err, code, "File not found: %s. Check the path.", st_quoted(path));
 	if (code == STET_E_NOT_FOUND)
 		st_nearby_suggest(&session->ws->root, path, session->ws->writes.state_dir, err);
 	return code;

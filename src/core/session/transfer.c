@@ -12,11 +12,9 @@ void st_transferred_release(struct st_transferred *done) {
 }
 
 static int fail_destination(const char *path, struct stet_error *err) {
-	return st_fail(
-		err, STET_E_EXISTS,
-		"Destination already exists: %s. Choose another name, or delete it first. Nothing was "
-		"copied.",
-		st_quoted(path));
+	return st_fail(err, STET_E_EXISTS,
+	               "Destination already exists: %s. Choose another name. Nothing was copied.",
+	               st_quoted(path));
 }
 
 /* Give the new file the mode of the original. If that fails, it keeps the default mode. */

@@ -21,8 +21,7 @@ static int fail_outside(struct stet_error *err, struct st_str path, const struct
 static int fail_unreachable(struct stet_error *err, int errnum, struct st_str path) {
 	switch (errnum) {
 	case ENOENT:
-		return st_fail(err, STET_E_NOT_FOUND,
-		               "The directory of %s was not found. Create it first, or check the path.",
+		return st_fail(err, STET_E_NOT_FOUND, "The directory of %s was not found. Create it first.",
 		               st_quoted_str(path));
 	case ENOTDIR:
 		return st_fail(err, STET_E_NOT_FOUND,

@@ -25,7 +25,7 @@ static int fail_target_exists(const struct st_place *to, struct stet_error *err)
 	return st_fail(err, STET_E_EXISTS, "Destination already exists: %s. %s. Nothing was moved.",
 	               st_quoted(to->path),
 	               S_ISDIR(to->st.st_mode) ? "To move into it, name the new file in it"
-	                                       : "Choose another name, or delete it first");
+	                                       : "Choose another name");
 }
 
 static int fail_rename(const struct st_place *from, const struct st_place *to, int errnum,

@@ -313,6 +313,11 @@ static int fail_none(const struct st_hunk_search *search, const struct st_patch_
 	add_lines(search, hunk, '-', &new);
 	name_hunk(search, hunk, &text);
 	st_buf_adds(&text, ": its old lines were not found.");
+	if (st_names_replaced(search->lines.text, st_buf_str(&old)))
+		return st_fail(search->err, STET_E_NO_MATCH,
+		               "%s U+FFFD in them stands for bytes that are not UTF-8, which no patch can "
+		               "hold. Nothing was changed. Leave lines with U+FFFD out of the hunk.",
+		               st_buf_cstr(&text));
 	if (!old.failed && !new.failed &&
 	    st_nearest_find(&nearest, search->lines.text, st_buf_str(&old), st_buf_str(&new), NULL) ==
 	        0)

@@ -308,14 +308,14 @@ static int compile_query(struct st_pattern *pattern, const char *instead, struct
 
 static int check_query(struct st_str query, struct stet_error *err) {
 	if (query.len == 0)
-		return st_fail(err, STET_E_INVALID, "The query is empty. Give the text to search for.");
+		return st_fail(err, STET_E_INVALID, "The search text is empty. Give the text to find.");
 	if (query.len > ST_PATTERN_MAX)
 		return st_fail(err, STET_E_INVALID,
-		               "The query has %zu bytes, more than the limit of %d. Use a shorter, "
+		               "The search text has %zu bytes, more than the limit of %d. Use a shorter, "
 		               "distinctive part of it.",
 		               query.len, ST_PATTERN_MAX);
 	if (!st_utf8_valid(query))
-		return st_fail(err, STET_E_INVALID, "The query is not valid UTF-8.");
+		return st_fail(err, STET_E_INVALID, "The search text is not valid UTF-8.");
 	return 0;
 }
 

@@ -328,11 +328,21 @@ static bool is_white(struct st_str s) {
 	return true;
 }
 
+bool st_names_replaced(struct st_str text, struct st_str old_text) {
+	static const char replacement[] = "\xEF\xBF\xBD";
+	return old_text.len > 0 && memmem(old_text.ptr, old_text.len, replacement, 3) &&
+	       !st_utf8_valid(text);
+}
+
 static void add_reason(struct st_buf *buf, const struct st_nearest *nearest, struct st_str text,
                        struct st_str old_text) {
 	const struct st_near *near = &nearest->list[0];
 	if (text.len == 0)
 		st_buf_adds(buf, "The file is empty.");
+	else if (st_names_replaced(text, old_text))
+		st_buf_adds(buf,
+		            "The U+FFFD in it stands for bytes of the file that are not UTF-8, which no "
+		            "oldText can hold. Give only text before or after them.");
 	else if (is_white(old_text))
 		st_buf_adds(buf,
 		            "It has only blanks and newlines, which must match exactly. "

@@ -26,6 +26,9 @@
 int st_explain_no_match(struct st_nearest *nearest, struct st_str text, struct st_str old_text,
                         struct st_str new_text, const char *prefix, struct stet_error *err);
 
+/** Whether a search text has U+FFFD where answers show it for bytes of the file that are not UTF-8. */
+bool st_names_replaced(struct st_str text, struct st_str old_text);
+
 /** Append the kinds of difference as prose: "upper and lower case and indentation". */
 void st_explain_kinds(struct st_buf *buf, unsigned kinds);
 

@@ -276,7 +276,8 @@ void st_heading_note_others(const struct st_markdown *md, struct st_str query,
 	st_buf_addf(note, "%zu headings are called ", others + 1);
 	add_quoted(note, md->headings[index].text);
 	st_buf_addf(note,
-	            "; the first, in line %zu, was taken. The others are in %s %s; \"occurrence\" in "
-	            "the target says which. ",
-	            line ? line : move->first, st_plural(others, "line", "lines"), st_buf_cstr(&lines));
+	            "; the first, in line %zu, was taken. The %s %s; \"occurrence\" in the target says "
+	            "which. ",
+	            line ? line : move->first,
+	            st_plural(others, "other is in line", "others are in lines"), st_buf_cstr(&lines));
 }

@@ -52,6 +52,12 @@ static int delete_file(struct st_call *call, const char *path, struct stet_error
 	return 0;
 }
 
+static bool is_root(const struct stet_session *session, const char *path) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	return st_root_locate_as(&session->ws->root, st_str(path), ST_LOCATE_DIR, &place, NULL) == 0 &&
+	       place.path[0] == '\0';
+}
+
 static int run_delete_file(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_link(call, "path", err);
 	if (!path)
@@ -59,7 +65,7 @@ static int run_delete_file(struct st_call *call, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	int code =
 		st_root_locate_as(&call->session->ws->root, st_str(path), ST_LOCATE_LINK, &place, err);
-	if (code == STET_E_KIND && strcmp(path, ".") == 0)
+	if (code == STET_E_KIND && is_root(call->session, path))
 		return st_fail(err, STET_E_KIND,
 		               "The workspace itself cannot be deleted. Name a file or directory in it.");
 	if (code == 0)

@@ -467,8 +467,8 @@ static void note_total(struct request *request, const struct st_part *part, stru
 	const char *what = by_lines ? st_plural(total, "matching line", "matching lines")
 	                            : st_plural(total, "matching file", "matching files");
 	if (part->first == part->end) {
-		st_buf_addf(note, "[offset %zu is out of range: there are %zu %s.]\n", part->first, total,
-		            what);
+		st_buf_addf(note, "[The offset is out of range: there %s %zu %s.]\n",
+		            st_plural(total, "is", "are"), total, what);
 		return;
 	}
 	if (part->first == 0 && part->end == total)

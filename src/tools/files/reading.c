@@ -194,17 +194,29 @@ static void render_page(struct st_call *call, yyjson_mut_val *data, const struct
 		st_json_add_true(call->doc, data, "lossy");
 }
 
+static bool is_whole(const struct page *page) {
+	return page->first <= 1 && page->last == page->total && !page->open && !page->byte;
+}
+
+static void add_part(const struct page *page, struct st_buf *out) {
+	bool one = page->first == page->last;
+	if (one)
+		st_buf_addf(out, ": line %zu of %zu", page->first, page->total);
+	else
+		st_buf_addf(out, ": lines %zu-%zu of %zu", page->first, page->last, page->total);
+	if (page->open || page->byte)
+		st_buf_addf(out, one ? " from byte %zu" : ", the first from byte %zu", page->byte);
+}
+
 static void add_range(const struct page *page, struct st_buf *out) {
-	if (page->first == 0) {
-		st_buf_addf(out, ": %s of %zu", page->total ? "no lines" : "no line", page->total);
-	} else if (page->open || page->byte) {
-		st_buf_addf(out, ": line %zu of %zu from byte %zu", page->first, page->total, page->byte);
-	} else if (page->first == 1 && page->last == page->total) {
+	if (page->first == 0 && page->total > 0) {
+		st_buf_addf(out, ": no lines of %zu", page->total);
+	} else if (!is_whole(page)) {
+		add_part(page, out);
+	} else {
 		st_buf_adds(out, ": ");
 		st_buf_addu(out, page->total);
 		st_buf_adds(out, st_plural(page->total, " line", " lines"));
-	} else {
-		st_buf_addf(out, ": lines %zu-%zu of %zu", page->first, page->last, page->total);
 	}
 }
 
@@ -261,8 +273,7 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 		return code;
 
 	/* Instructions may take half of the room; the page gets the rest. */
-	bool whole = page.first <= 1 && page.last == page.total && !page.open && !page.byte;
-	bool in_answer = whole && page.text.len <= how.room / 2;
+	bool in_answer = is_whole(&page) && page.text.len <= how.room / 2;
 	size_t before = st_call_room(call);
 	st_call_instruct(call, content.path, in_answer ? &content.version.hash : NULL, how.room / 2);
 	size_t taken = before - st_call_room(call);
