@@ -81,11 +81,7 @@ int stet_context_take(struct stet_context *context, struct stet_session *session
 	struct st_buf *snapshot = &context->texts[STET_CONTEXT_SNAPSHOT];
 	st_auto(st_repo_status) status = {0};
 	st_buf_clear(snapshot);
-	int code = st_state_save_or_notice(session, err);
-	if (code == 0)
-		code = st_state_see_tasks(session->ws, err);
-	if (code == 0)
-		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
+	int code = st_state_read(session, false, &status, err);
 	if (code == 0)
 		code = st_snapshot_format(&status.state, 0, snapshot, err);
 	if (code < 0)
@@ -174,7 +170,7 @@ enum evidence {
 	NONE,
 	/** The state has the file already, and a read tells nothing new. */
 	KNOWN,
-	/** A file is there, with what the call put in; or it is gone, and was known. */
+	/** The file exists with the text of the call; or it is gone, and was known. */
 	BORNE_OUT,
 };
 
@@ -201,7 +197,7 @@ static enum evidence find_evidence(struct stet_session *session,
 	return has_it ? BORNE_OUT : NONE;
 }
 
-/* Record the files of one use that the disk bears out. */
+/* Record the files of one use whose state on the disk agrees with the call. */
 static int record_use(struct stet_context *context, struct stet_session *session,
                       const struct st_learned *learned, enum st_file_use use,
                       const struct st_repo_status *status, struct stet_error *err) {

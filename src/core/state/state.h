@@ -72,6 +72,14 @@ void st_state_connect(struct st_state *state, struct stet_workspace *ws);
 [[nodiscard]] int st_state_save_or_notice(struct stet_session *session, struct stet_error *err);
 
 /**
+ * Read the state of the work to show it to a session: after storing the session's own
+ * events and, if there is a hub, receiving the tasks of other places. `scan` adds every
+ * file that is not ignored.
+ */
+[[nodiscard]] int st_state_read(struct stet_session *session, bool scan,
+                                struct st_repo_status *status, struct stet_error *err);
+
+/**
  * Wait until the tasks of other places were received once, before tasks are listed: a
  * short command has not heard of them yet. Only a cancelled call fails.
  */

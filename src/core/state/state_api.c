@@ -23,6 +23,21 @@ int st_state_see_tasks(struct stet_workspace *ws, struct stet_error *err) {
 
 /* ---- the state ---- */
 
+int st_state_read(struct stet_session *session, bool scan, struct st_repo_status *status,
+                  struct stet_error *err) {
+	struct st_state *state = st_state_of(session->ws);
+	int code = st_state_save_or_notice(session, err);
+	if (code == 0)
+		code = st_state_see_tasks(session->ws, err);
+	if (code == 0 && scan)
+		code = stet_state_scan(session->ws, err);
+	if (code == 0)
+		code = st_repo_get_status(&state->repo, session, 0, status, err);
+	if (code == 0)
+		st_repo_export_refresh(&state->repo_export);
+	return code;
+}
+
 int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
                     struct stet_error *err) {
 	*out = NULL;
@@ -30,13 +45,7 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 		return STET_E_INVALID;
 	st_auto(st_repo_status) status = {0};
 	struct st_buf text = ST_BUF_INIT;
-	int code = st_state_save_or_notice(session, err);
-	if (code == 0)
-		code = st_state_see_tasks(session->ws, err);
-	if (code == 0)
-		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
-	if (code == 0)
-		st_repo_export_refresh(&st_state_of(session->ws)->repo_export);
+	int code = st_state_read(session, false, &status, err);
 	if (code == 0)
 		code = st_repo_json_add(&status, &text, err);
 	if (code < 0) {
@@ -260,7 +269,7 @@ static int claim_task(struct st_store *store, void *data, struct stet_error *err
 	return st_store_task_claim(store, task->owner, &task->id, err);
 }
 
-/* Without the hub a claim is known here alone. */
+/* Without the hub, only this machine knows of the claim. */
 static int claim_here(struct stet_session *session, struct task *task, const char *why,
                       struct stet_error *err) {
 	st_store_fn *fn = task->id > 0 ? set_task : claim_task;

@@ -28,15 +28,7 @@ static int run_repo_state(struct st_call *call, struct stet_error *err) {
 		return st_fail(err, STET_E_INVALID,
 		               "\"budget\" of repo_state is a number of tokens; it cannot be negative.");
 	st_auto(st_repo_status) status = {0};
-	int code = st_state_save_or_notice(session, err);
-	if (code == 0)
-		code = st_state_see_tasks(session->ws, err);
-	if (code == 0 && st_arg_flag(call, "scan", false))
-		code = stet_state_scan(session->ws, err);
-	if (code == 0)
-		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
-	if (code == 0)
-		st_repo_export_refresh(&st_state_of(session->ws)->repo_export);
+	int code = st_state_read(session, st_arg_flag(call, "scan", false), &status, err);
 	if (code == 0)
 		code = st_snapshot_format(&status.state, (size_t)budget, &call->text, err);
 	if (code < 0)
