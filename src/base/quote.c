@@ -137,7 +137,7 @@ static bool all_plain(struct st_str name) {
 	return true;
 }
 
-bool st_quote_needed(struct st_str name) {
+static bool needs_quotes(struct st_str name) {
 	return name.len == 0 || name.ptr[0] == '"' || name.ptr[0] == ' ' ||
 	       name.ptr[name.len - 1] == ' ' || !all_plain(name);
 }
@@ -153,7 +153,7 @@ static void add_quoted(struct st_buf *out, struct st_str name) {
 }
 
 void st_quote_name(struct st_buf *out, struct st_str name) {
-	if (st_quote_needed(name))
+	if (needs_quotes(name))
 		add_quoted(out, name);
 	else
 		st_buf_add(out, name);
@@ -332,7 +332,12 @@ static void add_on_screen(struct st_buf *out, struct unit unit) {
 	}
 }
 
-void st_quote_screen(struct st_buf *out, struct st_str text) {
+/*
+ * Control characters other than line ends and tabs become ^X or <9B>, direction
+ * marks and tag characters <U+202E>, bytes that are not UTF-8 <FF>. Joiners and
+ * variation selectors stay: letters and emoji need them.
+ */
+static void add_text_on_screen(struct st_buf *out, struct st_str text) {
 	while (text.len > 0 && !out->failed) {
 		struct unit unit = first_unit(text);
 		if (unit.point == '\t' || ends_line(text))
@@ -346,7 +351,7 @@ void st_quote_screen(struct st_buf *out, struct st_str text) {
 char *stet_text_screen(const char *text, size_t len, size_t *out_len) {
 	struct st_buf out = ST_BUF_INIT;
 	st_buf_reserve(&out, len);
-	st_quote_screen(&out, st_strn(text, len));
+	add_text_on_screen(&out, st_strn(text, len));
 	if (out.failed)
 		st_buf_release(&out);
 	*out_len = out.len;

@@ -54,13 +54,10 @@ enum st_char_kind st_char_kind(uint32_t point);
 bool st_char_is_invisible(uint32_t point);
 
 /**
- * Whether a name must be quoted: it is empty, begins or ends with a space, begins
- * with a double quote, or has a byte that is not UTF-8 or a character that is not
- * plain (except U+3000, a wide space that is common in names).
+ * Append a name, in double quotes if it is empty, begins or ends with a space,
+ * begins with a double quote, or has a byte that is not UTF-8 or a character that
+ * is not plain (except U+3000, a wide space that is common in names).
  */
-bool st_quote_needed(struct st_str name);
-
-/** Append a name, in double quotes if st_quote_needed(). */
 void st_quote_name(struct st_buf *out, struct st_str name);
 
 /** Like st_quote_name(), but truncate after about max bytes and append the name's length. */
@@ -96,14 +93,6 @@ void st_quote_line(struct st_buf *out, struct st_str text, size_t max);
  * in strings, so the JSON keeps its meaning.
  */
 void st_quote_json(struct st_buf *out, struct st_str json);
-
-/**
- * Append a text for a terminal. Control characters other than line ends and tabs
- * become ^X or <9B>, direction marks and tag characters <U+202E>, bytes that are
- * not UTF-8 <FF>. Joiners and variation selectors stay: letters and emoji need
- * them.
- */
-void st_quote_screen(struct st_buf *out, struct st_str text);
 
 /** Room for a name in a sentence; a longer name ends in three dots. */
 struct st_quoted {

@@ -31,7 +31,8 @@ static bool is_installed(const char *program) {
 	return false;
 }
 
-bool browser_is_there(void) {
+/* Whether there is a desktop to show a browser on, and a program that opens one. */
+static bool browser_is_there(void) {
 	return (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) && is_installed(opener);
 }
 

@@ -9,9 +9,6 @@ struct browser_file {
 	char path[512];
 };
 
-/** Whether there is a desktop to show a browser on, and a program that opens one. */
-bool browser_is_there(void);
-
 /**
  * Open an address in the browser. The address holds a token, and every user of
  * the machine sees the arguments of a program; so the browser gets a private

@@ -114,7 +114,8 @@ int cli_close(struct cli *cli, int status) {
 	return status;
 }
 
-void show_notices(const struct stet_json *answer) {
+/* Print the notices of an answer, and what other places do to the file. */
+static void show_notices(const struct stet_json *answer) {
 	char pointer[64];
 	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/notices"); i++) {
 		snprintf(pointer, sizeof pointer, "/structuredContent/notices/%zu", i);

@@ -44,9 +44,6 @@ int cli_log(struct cli *cli, const struct arguments *args);
 /** Print the remaining notices and close. Returns `status`, or another one if the state could not be saved. */
 int cli_close(struct cli *cli, int status);
 
-/** Print the notices of an answer, and what other places do to the file. */
-void show_notices(const struct stet_json *answer);
-
 /** Prints an answer for people; NULL prints the answer's text. */
 typedef void cli_show(const struct stet_json *answer);
 

@@ -39,18 +39,6 @@ void st_hook_decide(struct st_hook_call *call);
  */
 bool st_hook_path(const struct st_hook_call *call, struct st_str path, struct st_buf *out);
 
-/**
- * Record a text of a file that the model was sent: its lines count as seen, in
- * the version that they come from. If the file has other lines there by now,
- * that version is the one in the text.
- *
- * @path   As the session takes it.
- * @first  The number of the text's first line.
- * @whole  The text is the whole file.
- */
-void st_hook_record_text(struct st_hook_call *call, const char *path, struct st_str text,
-                         size_t first, bool whole);
-
 /** After the agent's read. */
 void st_hook_after_read(struct st_hook_call *call);
 

@@ -9,11 +9,11 @@
 enum { CUT_LINE = 500 };
 
 /* How much of a file is in a text that an agent sent. */
-enum st_hook_text {
-	ST_HOOK_TEXT_PART,
-	ST_HOOK_TEXT_WHOLE,
+enum text_extent {
+	TEXT_PART,
+	TEXT_WHOLE,
 	/* The whole file, unless it is something else. */
-	ST_HOOK_TEXT_MAYBE,
+	TEXT_MAYBE,
 };
 
 /* ---- a text of a file ---- */
@@ -98,9 +98,14 @@ static void add_as_sent(struct st_buf *out, struct st_str text) {
 	}
 }
 
-/* Compare a text that the model was sent with the file on the disk, and record it. `kind` says what to do if they differ. */
+/*
+ * Record a text of a file that the model was sent, from line `first`: its lines count as
+ * seen, in the version that they come from. If the file has other lines there by now, that
+ * version is the one in the text, unless the text may be something else. Returns whether
+ * the file has these lines.
+ */
 static bool record_text(struct st_hook_call *call, const char *path, struct st_str text,
-                        size_t first, enum st_hook_text kind) {
+                        size_t first, enum text_extent kind) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) disk = ST_FILE_INIT;
 	st_auto(st_lines) file = {0};
@@ -127,18 +132,13 @@ static bool record_text(struct st_hook_call *call, const char *path, struct st_s
 	/* The file has become so short that nobody knows what was above the text; or the number is nonsense. */
 	if (first > file.count + 1)
 		return false;
-	bool whole = kind != ST_HOOK_TEXT_PART;
+	bool whole = kind != TEXT_PART;
 	bool same = has_lines(&file, &lines, first) && (!whole || lines.count == file.count);
 	if (same)
 		record_disk(call, path, &place, &disk, &file, &lines, first);
-	else if (!skips && !lossy && kind != ST_HOOK_TEXT_MAYBE)
+	else if (!skips && !lossy && kind != TEXT_MAYBE)
 		record_earlier(call, path, &place, &disk, &file, text, first, whole);
 	return same;
-}
-
-void st_hook_record_text(struct st_hook_call *call, const char *path, struct st_str text,
-                         size_t first, bool whole) {
-	(void)record_text(call, path, text, first, whole ? ST_HOOK_TEXT_WHOLE : ST_HOOK_TEXT_PART);
 }
 
 /* ---- the answers of the clients ---- */
@@ -172,9 +172,10 @@ static void record_claude(struct st_hook_call *call, const char *path, yyjson_va
 	int64_t first = st_json_int(yyjson_obj_get(file, "startLine"));
 	int64_t count = st_json_int(yyjson_obj_get(file, "numLines"));
 	int64_t total = st_json_int(yyjson_obj_get(file, "totalLines"));
+	bool whole = first <= 1 && count >= total;
 	if (yyjson_is_str(content))
-		st_hook_record_text(call, path, st_json_str(content), first > 0 ? (size_t)first : 1,
-		                    first <= 1 && count >= total);
+		record_text(call, path, st_json_str(content), first > 0 ? (size_t)first : 1,
+		            whole ? TEXT_WHOLE : TEXT_PART);
 }
 
 /* "Showing lines 1-20 of 60": the first line of a part; 0 if the text says nothing of the kind. */
@@ -202,7 +203,7 @@ static void record_part(struct st_hook_call *call, const char *path, struct st_s
 	}
 	struct st_str part = st_strn(found, (size_t)(text.ptr + text.len - found));
 	if (first > 0)
-		st_hook_record_text(call, path, part, first, false);
+		record_text(call, path, part, first, TEXT_PART);
 }
 
 /* Whether the call asks for a part of the file. */
@@ -231,13 +232,13 @@ static void record_answer(struct st_hook_call *call, const char *path) {
 	add_text(&text, call->event->response, 0);
 	if (text.failed || !call->event->response)
 		return;
-	/* A file may hold what looks like a note of the agent. */
-	if (record_text(call, path, st_buf_str(&text), 1, ST_HOOK_TEXT_MAYBE))
+	/* A file may hold a text that looks like a note of the agent. */
+	if (record_text(call, path, st_buf_str(&text), 1, TEXT_MAYBE))
 		return;
 	if (asks_for_part(call->event->input) || has_note(st_buf_str(&text)))
 		record_part(call, path, st_buf_str(&text));
 	else
-		st_hook_record_text(call, path, st_buf_str(&text), 1, true);
+		record_text(call, path, st_buf_str(&text), 1, TEXT_WHOLE);
 }
 
 void st_hook_after_read(struct st_hook_call *call) {
@@ -368,7 +369,7 @@ static void record_command(struct st_hook_call *call, struct st_str command, str
 			continue;
 		files++;
 		if (is_cat(command, word) && prints_bare(call->event, output))
-			st_hook_record_text(call, path.ptr, output, 1, true);
+			record_text(call, path.ptr, output, 1, TEXT_WHOLE);
 		else
 			record_output(call, path.ptr, output);
 		st_hook_instruct(call, path.ptr);

@@ -68,7 +68,7 @@ void st_connection_free(struct st_connection *connection) {
 
 /* ---- answers ---- */
 
-const char *st_http_reason(int status) {
+static const char *reason_phrase(int status) {
 	switch (status) {
 	case 200:
 		return "OK";
@@ -130,7 +130,7 @@ static void add_head(struct st_connection *connection, int status, int64_t lengt
                      struct st_buf *out) {
 	struct st_request *request = &connection->request;
 	request->status = status;
-	st_buf_addf(out, "HTTP/1.1 %d %s\r\n", status, st_http_reason(status));
+	st_buf_addf(out, "HTTP/1.1 %d %s\r\n", status, reason_phrase(status));
 	add_date(out);
 	st_buf_add(out, st_buf_str(&request->fields));
 	if (length >= 0 && status != 204)

@@ -126,7 +126,4 @@ void st_request_peer(const struct st_request *request, char *out, size_t size);
 /** The number of bytes that the client has not received yet. */
 size_t st_request_unsent(const struct st_request *request);
 
-/** The reason phrase of a status. */
-const char *st_http_reason(int status);
-
 #endif

@@ -278,19 +278,21 @@ bool st_is_markdown(const char *path) {
 	return false;
 }
 
-void st_render_agents(struct st_call *call, const struct stet_instructions *agents) {
+/* ---- instructions (AGENTS.md) ---- */
+
+/* Add instructions: a block each, their paths as `agents`, their notices to the remark. */
+static void add_instructions(struct st_call *call, const struct stet_instructions *instructions) {
 	yyjson_mut_val *paths = NULL;
-	for (size_t i = 0; i < agents->count; i++) {
+	for (size_t i = 0; i < instructions->count; i++) {
 		if (!paths)
 			paths = st_json_add_array(call->doc, call->result, "agents");
-		st_json_push(call->doc, paths, st_json_text(call->doc, st_str(agents->entries[i].path)));
-		st_call_add_instructions(call, st_buf_str(&agents->entries[i].block));
+		st_json_push(call->doc, paths,
+		             st_json_text(call->doc, st_str(instructions->entries[i].path)));
+		st_call_add_instructions(call, st_buf_str(&instructions->entries[i].block));
 	}
-	for (size_t i = 0; i < agents->notice_count; i++)
-		st_buf_addf(&call->remark, "[Instructions: %s]\n", agents->notices[i]);
+	for (size_t i = 0; i < instructions->notice_count; i++)
+		st_buf_addf(&call->remark, "[Instructions: %s]\n", instructions->notices[i]);
 }
-
-/* ---- instructions (AGENTS.md) ---- */
 
 static void list_instructions(struct st_call *call, const struct stet_instructions *instructions) {
 	yyjson_mut_val *paths = NULL, *hashes = NULL;
@@ -336,7 +338,7 @@ static bool attach(struct st_call *call, const char *path, unsigned flags,
 	else if (call->session->stateless)
 		list_instructions(call, instructions);
 	else
-		st_render_agents(call, instructions);
+		add_instructions(call, instructions);
 	stet_instructions_free(instructions);
 	return true;
 }
@@ -368,7 +370,7 @@ void st_call_instruct_roots(struct st_call *call) {
 	session->greeted = attach(call, ".", 0, NULL, SIZE_MAX);
 }
 
-/* All of them, delivered before or not: a new conversation does not have what an earlier one read. */
+/* Send all of them, delivered before or not: a new conversation has none from an earlier one. */
 static void add_root_instructions(struct stet_session *session, struct st_buf *out) {
 	const struct st_instructions_setup *setup = &session->ws->instructions;
 	struct stet_instructions *instructions = NULL;

@@ -127,9 +127,6 @@ void st_render_preview(struct st_call *call, struct st_str before, struct st_str
 /** Add the lines around a change to the data and to the text. */
 void st_render_context(struct st_call *call, const struct st_context *context);
 
-/** Add instructions: a block each, their paths as `agents`, their notices to the remark. */
-void st_render_agents(struct st_call *call, const struct stet_instructions *agents);
-
 /** The lines of the merged text that differ from the current text; last is 0 if none do. */
 [[nodiscard]] int st_merged_lines(struct st_str current, struct st_str merged, size_t *first,
                                   size_t *last, struct stet_error *err);

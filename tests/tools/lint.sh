@@ -114,6 +114,17 @@ fails 'a declaration without a comment' every_export_is_documented \
 	replace include/stet/one.h 's,^/\*\* .*,,'
 fails 'a public function that no program from outside calls' every_public_function_is_called_from_outside \
 	replace tests/api/one.c 's/stet_one()/1/'
+fails 'a function that only its own file calls' every_shared_function_is_shared sh -c '
+	echo "int st_two(void);" >>src/base/one.h; echo "int st_two(void) { return 1; }" >>src/text/find/two.c'
+passes 'a function that another file calls' sh -c '
+	echo "int st_two(void);" >>src/base/one.h; echo "int st_two(void) { return 1; }" >>src/text/find/two.c
+	echo "int x = st_two();" >>tests/api/one.c'
+architecture() {
+	mkdir docs && echo "$1" >docs/architecture.md && printf 'int find_two(void) {\n}\n' >>src/text/find/two.c
+}
+passes 'a function in the file that the map names' architecture '`find_two()` (text/find/two)'
+fails 'a function that is not there' architecture_names_real_functions architecture 'see `find_three()`'
+fails 'a function in another file' architecture_names_real_functions architecture '`find_two()` (text/find/one)'
 fails 'white space at the end of a line' text_is_clean append src/text/find/two.c 'int a; '
 fails 'a missing newline at the end' text_is_clean sh -c 'printf "int a;" >>src/text/find/two.c'
 fails 'a merge that left a conflict' text_is_clean append src/text/find/two.c '<<<''<<<< HEAD'

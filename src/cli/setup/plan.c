@@ -60,7 +60,8 @@ static char *hook_shell_line(const char *program) {
 	return out;
 }
 
-char *entry_expand(const struct entry *entry, bool served, const char *program) {
+/* The value of an entry with the program in it, which the caller frees; NULL if memory ran out. */
+static char *expand_entry(const struct entry *entry, bool served, const char *program) {
 	char *command = hook_shell_line(program), *out = NULL;
 	char *names[] = {quote_string(program), command ? quote_string(command) : NULL};
 	size_t len = 0;
@@ -135,7 +136,7 @@ static int plan_entry(struct plan *plan, const struct entry *entry, const char *
 		return status;
 	struct planned_entry *planned = &file->entries[file->count++];
 	planned->entry = entry;
-	planned->value = entry_expand(entry, plan->served, plan->program);
+	planned->value = expand_entry(entry, plan->served, plan->program);
 	if (!planned->value)
 		return report_nomem();
 	planned->is_new = !file->file.text || !entry_has(entry, file->file.text, planned->value);
@@ -224,7 +225,7 @@ static int plan_removal(const struct plan *plan, struct plan_file *file, const c
 		file->foreign = file->entries[0].is_new;
 		return DONE;
 	}
-	/* What was an empty file before, or none, is compared with an empty object. */
+	/* If there was no file before, or an empty one, compare with an empty object. */
 	file->next = remove_entries(file, text, file->recorded && !before ? "" : before);
 	file->changes = file->next && strcmp(file->next, text) != 0;
 	return file->next ? DONE

@@ -71,9 +71,6 @@ char *plan_document(const struct plan_file *file);
 
 void plan_release(struct plan *plan);
 
-/** The value of an entry with the program in it, which the caller frees; NULL if memory ran out. */
-char *entry_expand(const struct entry *entry, bool served, const char *program);
-
 /** "stet" if the shell finds this program by that name, else its path; the caller frees it. */
 char *own_program(void);
 

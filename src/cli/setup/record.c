@@ -19,7 +19,11 @@ static void make_directories(char *path) {
 	}
 }
 
-char *state_path(const char *name, bool make) {
+/*
+ * The path of a file below stet/ in the user's state directory, which the caller
+ * frees; NULL if there is none. With `make`, makes the directories above it.
+ */
+static char *state_path(const char *name, bool make) {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	char *path = NULL;
 	int len = -1;

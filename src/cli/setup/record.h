@@ -32,11 +32,4 @@ void record_release(struct record *record);
 /** Whether a text is what stet wrote. */
 bool record_is_current(const struct record *record, const char *text);
 
-/**
- * The path of a file or directory below stet/ in the user's state directory,
- * which the caller frees; NULL if there is none. With `make`, makes the
- * directories above it.
- */
-char *state_path(const char *name, bool make);
-
 #endif

@@ -42,9 +42,6 @@ struct st_forecast_request {
 void st_add_repository(struct st_places *places, const struct st_reach *reach, yyjson_mut_doc *doc,
                        yyjson_mut_val *root);
 
-/** Add `secondsAgo`. */
-void st_add_seconds_ago(yyjson_mut_doc *doc, yyjson_mut_val *object, int64_t now, int64_t at);
-
 /** Append "5 minutes ago"; "just now" within a minute. */
 void st_add_ago(struct st_buf *out, int64_t seconds);
 

@@ -306,7 +306,8 @@ int st_places_tasks(struct st_places *places, struct st_task_request *request,
 	return uplink ? st_uplink_ask(uplink, request, HUB_MS, err) : 1;
 }
 
-int st_places_flush(struct st_places *places, struct stet_error *err) {
+/* Store the queued events. Thread-safe. */
+static int flush_queue(struct st_places *places, struct stet_error *err) {
 	st_auto(st_places_taken) taken = {0};
 	pthread_mutex_lock(&places->lock);
 	check_registry(places);
@@ -329,7 +330,7 @@ static int64_t retry_delay(unsigned tries) {
 	return tries < LONG ? 10 + st_now_us() % 40 : 1 + st_now_us() % 4;
 }
 
-/* The first fault is a notice, and the last thing that is heard of places. */
+/* After the first fault, this workspace reports nothing to places any more; a notice says so. */
 static void fail_once(struct st_places *places, const struct stet_error *err) {
 	if (!atomic_exchange(&places->off, true))
 		st_write_notice(&places->ws->writes,
@@ -340,7 +341,7 @@ static void fail_once(struct st_places *places, const struct stet_error *err) {
 static void run_flush(void *data) {
 	struct st_places *places = data;
 	struct stet_error err = {0};
-	int code = st_places_flush(places, &err);
+	int code = flush_queue(places, &err);
 	places->tries = code == STET_E_BUSY ? places->tries + 1 : 0;
 	if (code == STET_E_BUSY)
 		st_background_schedule(&places->ws->background, &places->task, retry_delay(places->tries));
@@ -377,7 +378,7 @@ void st_places_init(struct st_places *places, struct stet_workspace *ws) {
 void st_places_flush_own(struct st_places *places) {
 	int64_t until = st_now_ms() + CLOSE_MS;
 	while (!places->off && st_places_queue_has_events(&places->queue) &&
-	       st_places_flush(places, NULL) == STET_E_BUSY && st_now_ms() < until)
+	       flush_queue(places, NULL) == STET_E_BUSY && st_now_ms() < until)
 		st_sleep_ms(2 + st_now_us() % 7);
 }
 

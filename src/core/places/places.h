@@ -80,10 +80,10 @@ void st_places_touch(struct st_places *places, const struct stet_session *sessio
 /** Say that this process does little: it leaves the log of the registry to others. */
 void st_places_be_brief(struct st_places *places);
 
-/** Store what is queued now. Returns 0, or why it is not stored. Thread-safe. */
-[[nodiscard]] int st_places_flush(struct st_places *places, struct stet_error *err);
-
-/** The same before the places are listed: waits briefly for other processes, and drops the reason. */
+/**
+ * Store the queued events now, before the places are listed. Waits briefly for other
+ * processes, and drops the reason if it fails. Thread-safe.
+ */
 void st_places_flush_own(struct st_places *places);
 
 /** Wait briefly for what the hub says, if it was not asked by this process yet. */

@@ -22,7 +22,7 @@ struct who {
 	size_t left_out;
 };
 
-void st_add_seconds_ago(yyjson_mut_doc *doc, yyjson_mut_val *object, int64_t now, int64_t at) {
+static void add_seconds_ago(yyjson_mut_doc *doc, yyjson_mut_val *object, int64_t now, int64_t at) {
 	enum { SECOND = 1000000000 };
 	st_json_add_size(doc, object, "secondsAgo", now > at ? (size_t)((now - at) / SECOND) : 0);
 }
@@ -33,7 +33,7 @@ static int add_agent(void *data, struct st_str label, int64_t seen, struct stet_
 	(void)err;
 	st_json_add_text(who->doc, agent, "name", label);
 	st_json_add_time(who->doc, agent, "lastActive", seen);
-	st_add_seconds_ago(who->doc, agent, who->now, seen);
+	add_seconds_ago(who->doc, agent, who->now, seen);
 	st_json_push(who->doc, who->agents, agent);
 	return 0;
 }
@@ -73,7 +73,7 @@ static int add_file(void *data, const struct st_registry_event *event, struct st
 	st_json_add_text(who->doc, file, "path", event->path);
 	st_json_add_text(who->doc, file, "by", event->agent);
 	st_json_add_time(who->doc, file, "at", event->at);
-	st_add_seconds_ago(who->doc, file, who->now, event->at);
+	add_seconds_ago(who->doc, file, who->now, event->at);
 	st_json_add_text(who->doc, file, "change", st_str(change));
 	if (event->moved_from.len)
 		st_json_add_text(who->doc, file, "from", event->moved_from);
@@ -90,7 +90,7 @@ static int add_place(struct who *who, yyjson_mut_val *list, const struct st_list
 	struct st_registry *registry = &who->places->registry;
 	yyjson_mut_val *place = yyjson_mut_obj(who->doc);
 	st_listed_json(listed, who->doc, place);
-	st_add_seconds_ago(who->doc, place, who->now, listed->seen);
+	add_seconds_ago(who->doc, place, who->now, listed->seen);
 	who->agents = st_json_add_array(who->doc, place, "agents");
 	who->files = st_json_add_array(who->doc, place, "files");
 	who->left_out = 0;

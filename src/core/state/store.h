@@ -272,11 +272,10 @@ enum {
 	ST_TASKS_MAX = 10000,
 };
 
-/** Add a task; a priority of 0 puts it after all others. */
-[[nodiscard]] int st_store_task_add(struct st_store *store, struct st_str description,
-                                    int64_t priority, int64_t *id, struct stet_error *err);
-
-/** Add a task with its former number and priority; it gets another number if that one is taken or 0. */
+/**
+ * Add a task with its former number and priority. It gets another number if that one is
+ * taken or 0; a priority of 0 puts it after all others.
+ */
 [[nodiscard]] int st_store_task_restore(struct st_store *store, int64_t wanted,
                                         struct st_str description, int64_t priority, int64_t *id,
                                         struct stet_error *err);

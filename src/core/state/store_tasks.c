@@ -12,7 +12,10 @@ static int no_task(int64_t id, struct stet_error *err) {
 /* Whether an agent of another place has a task, by a claim that has not expired. */
 #define HELD_ELSEWHERE(now) "(status = 1 AND place IS NOT NULL AND coalesce(expires, 0) > " now ")"
 
-/* The same, or another agent of this place. Without a hub no claim expires, and nobody is kept out. */
+/*
+ * The same for agents of this place, too. Without a hub claims have no expiry, so they
+ * keep nobody out.
+ */
 #define HELD_BY_OTHERS(owner, now) \
 	"(status = 1 AND coalesce(expires, 0) > " now " AND (place IS NOT NULL OR owner IS NOT " owner \
 	"))"
@@ -58,8 +61,9 @@ static int check_room(struct st_store *store, struct stet_error *err) {
 	return code;
 }
 
-int st_store_task_add(struct st_store *store, struct st_str description, int64_t priority,
-                      int64_t *id, struct stet_error *err) {
+/* Add a task with a new number. */
+static int add_task(struct st_store *store, struct st_str description, int64_t priority,
+                    int64_t *id, struct stet_error *err) {
 	static const char asks_last[] = "SELECT coalesce(max(priority), 0) FROM tasks";
 	/* The number of a shared task is never used again: the hub would take it for the old one. */
 	static const char sql[] =
@@ -81,12 +85,12 @@ int st_store_task_add(struct st_store *store, struct st_str description, int64_t
 
 int st_store_task_restore(struct st_store *store, int64_t wanted, struct st_str description,
                           int64_t priority, int64_t *id, struct stet_error *err) {
-	/* A number of a shared task that was removed is taken, too, as for st_store_task_add(). */
+	/* A number of a shared task that was removed is taken, too, as for add_task(). */
 	static const char sql[] =
 		"UPDATE tasks SET id = ?1 WHERE id = ?2 AND NOT EXISTS"
 		" (SELECT 1 FROM tasks AS other WHERE other.id = ?1) AND NOT EXISTS"
 		" (SELECT 1 FROM shared_tasks WHERE task = ?1)";
-	int code = st_store_task_add(store, description, priority, id, err);
+	int code = add_task(store, description, priority, id, err);
 	if (code < 0 || wanted <= 0 || wanted == *id)
 		return code;
 	code = st_db_run(store->db, sql, err, "ii", wanted, *id);
@@ -117,7 +121,7 @@ int st_store_task_want(struct st_store *store, struct st_str description, int64_
 		st_db_run(store->db, sql, err, "iisi", priority, UNWANTED, description, st_wall_ns());
 	if (code < 0 || st_db_changes(store->db) > 0)
 		return code;
-	return st_store_task_add(store, description, priority, &id, err);
+	return add_task(store, description, priority, &id, err);
 }
 
 int st_store_tasks_sweep(struct st_store *store, struct stet_error *err) {
@@ -152,7 +156,7 @@ int st_store_task_follow(struct st_store *store, const char *source, struct st_s
 	int64_t id = 0;
 	int code = find_followed(store, description, &id, err);
 	if (code == 0 && id == 0) {
-		code = st_store_task_add(store, description, priority, &id, err);
+		code = add_task(store, description, priority, &id, err);
 		if (code == 0)
 			code = st_db_run(store->db, own, err, "ti", source, id);
 	}

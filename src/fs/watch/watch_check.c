@@ -75,7 +75,8 @@ void st_watch_close_cached(struct st_watch *watch) {
 	watch->cached_dir = NULL;
 }
 
-int st_watch_open_cached(struct st_watch *watch, const struct st_watch_node *dir) {
+/* As st_watch_open(), but the watcher keeps the descriptor until the next directory. */
+static int open_cached(struct st_watch *watch, const struct st_watch_node *dir) {
 	/* If a node was freed since, the same pointer may belong to another directory. */
 	if (watch->cached_dir == dir && watch->cached_freed == watch->table.freed)
 		return watch->cached_fd;
@@ -135,7 +136,7 @@ static bool is_gone(int errnum) {
 
 static struct path_state stat_path(struct st_watch *watch, const struct st_watch_node *node) {
 	struct path_state found = {.kind = IS_MISSING};
-	int dir = st_watch_open_cached(watch, node->parent);
+	int dir = open_cached(watch, node->parent);
 	if (dir < 0 || st_retry(fstatat(dir, node->name, &found.st, AT_SYMLINK_NOFOLLOW)) < 0) {
 		found.kind = is_gone(errno) ? IS_MISSING : IS_UNKNOWN;
 		return found;

@@ -15,8 +15,7 @@ bool st_watch_ignores(struct st_watch *watch, const struct st_watch_node *dir, s
 /** Open a directory of the table without following links; -1 with errno. */
 int st_watch_open(struct st_watch *watch, const struct st_watch_node *dir);
 
-/** The same, but the watcher keeps the descriptor until the next directory; do not close it. */
-int st_watch_open_cached(struct st_watch *watch, const struct st_watch_node *dir);
+/** Close the descriptor of the directory that was checked last. */
 void st_watch_close_cached(struct st_watch *watch);
 
 /** Put a path on the list of pending paths. If memory runs out, schedules a rescan and returns NULL. */

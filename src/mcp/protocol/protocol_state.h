@@ -159,9 +159,6 @@ void st_mcp_pending_end(struct st_mcp_pending *pending);
 /** Cancel a request, with the peer's lock held. The caller must then end it if it listens. */
 void st_mcp_pending_cancel(struct st_mcp_pending *pending);
 
-/** Send a notification that belongs to a request; params is a JSON object. */
-void st_mcp_notify(struct st_mcp_request *request, const char *method, struct st_buf *params);
-
 enum st_mcp_traits {
 	ST_MCP_LEGACY = 1,
 	ST_MCP_MODERN = 2,

@@ -67,7 +67,9 @@ bool st_mcp_cancelled(struct st_mcp_request *request) {
 	return st_mcp_pending_of(request)->cancelled;
 }
 
-void st_mcp_notify(struct st_mcp_request *request, const char *method, struct st_buf *params) {
+/* Send a notification that belongs to a request; params is a JSON object. */
+static void send_notification(struct st_mcp_request *request, const char *method,
+                              struct st_buf *params) {
 	struct st_mcp_pending *pending = st_mcp_pending_of(request);
 	st_auto(st_buf) message = ST_BUF_INIT;
 	st_mcp_wire_notification(&message, method, st_buf_str(params));
@@ -100,7 +102,7 @@ void st_mcp_progress(struct st_mcp_request *request, double progress, double tot
 		st_json_quote(&params, st_str(message));
 	}
 	st_buf_addc(&params, '}');
-	st_mcp_notify(request, "notifications/progress", &params);
+	send_notification(request, "notifications/progress", &params);
 }
 
 /* ---- log messages ---- */
@@ -125,7 +127,7 @@ void st_mcp_log(struct st_mcp_request *request, enum st_mcp_level level, const c
 	st_buf_addf(&params, "{\"level\":\"%s\",\"logger\":\"%s\",\"data\":", levels[level], logger);
 	st_json_quote(&params, text);
 	st_buf_addc(&params, '}');
-	st_mcp_notify(request, "notifications/message", &params);
+	send_notification(request, "notifications/message", &params);
 }
 
 /* ---- the table of methods ---- */

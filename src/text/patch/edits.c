@@ -126,13 +126,18 @@ void st_splice_release(struct st_splice *splice) {
 	st_buf_release(&splice->out);
 }
 
-void st_marks_sort(struct st_mark *marks, size_t count) {
+static void sort_marks(struct st_mark *marks, size_t count) {
 	if (count)
 		qsort(marks, count, sizeof *marks, by_place);
 }
 
-void st_splice_marks(struct st_splice *splice, struct st_mark *marks, size_t count) {
-	st_marks_sort(marks, count);
+/*
+ * Keep marks up to date, from the first st_splice_put() on. They are borrowed, and sorted
+ * here. Each *place starts as an offset into the text; after st_splice_end() it is an
+ * offset into `out`.
+ */
+static void track_marks(struct st_splice *splice, struct st_mark *marks, size_t count) {
+	sort_marks(marks, count);
 	splice->marks = marks;
 	splice->mark_count = count;
 }
@@ -260,7 +265,7 @@ static void start_splice(struct list *list, struct st_splice *splice, struct st_
 		list->marks[2 * i] = (struct st_mark){&list->done[i].span.start, false};
 		list->marks[2 * i + 1] = (struct st_mark){&list->done[i].span.end, true};
 	}
-	st_splice_marks(splice, list->marks, 2 * list->at);
+	track_marks(splice, list->marks, 2 * list->at);
 }
 
 /* If the old text occurs with another indentation, replace it by the new text, indented alike. */
@@ -339,7 +344,7 @@ static void number_edits(struct list *list) {
 		list->marks[2 * i].place = &done->first;
 		list->marks[2 * i + 1].place = &done->last;
 	}
-	st_marks_sort(list->marks, 2 * list->count);
+	sort_marks(list->marks, 2 * list->count);
 	for (size_t i = 0; i < 2 * list->count; i++) {
 		size_t *place = list->marks[i].place;
 		line += st_line_ends(st_str_slice(list->text, at, list->text.len), *place - at);

@@ -128,14 +128,11 @@ struct st_splice {
 	/** In `out`: from the start of the first replacement to the end of the last. */
 	struct st_span region;
 
-	/** The marks to move, in ascending order; see st_splice_marks(). */
+	/** The marks to move, in ascending order. */
 	struct st_mark *marks;
 	size_t mark_count;
 	size_t mark_next;
 };
-
-/** Sort marks by place, ascending. */
-void st_marks_sort(struct st_mark *marks, size_t count);
 
 /**
  * Start a splice. Borrows the three texts. Comparing old_text with new_text tells
@@ -144,14 +141,6 @@ void st_marks_sort(struct st_mark *marks, size_t count);
 void st_splice_init(struct st_splice *splice, struct st_str text, struct st_str old_text,
                     struct st_str new_text, size_t max);
 void st_splice_release(struct st_splice *splice);
-
-/**
- * Keep marks up to date. Call this before the first st_splice_put().
- *
- * @marks  Borrowed, and sorted here. Each *place starts as an offset into the
- *         text; after st_splice_end() it is an offset into `out`.
- */
-void st_splice_marks(struct st_splice *splice, struct st_mark *marks, size_t count);
 
 /** Replace a span. It must not start before the end of the previous one. */
 void st_splice_put(struct st_splice *splice, struct st_span span);
