@@ -40,12 +40,10 @@ static size_t find_altered(const struct st_obsidian_comments *old,
 	return i;
 }
 
-int st_vault_check_change(const struct stet_workspace *ws, const char *path, struct st_str old,
-                          struct st_str new, struct stet_error *err) {
+static int check_comments(const char *path, struct st_str old, struct st_str new,
+                          struct stet_error *err) {
 	st_auto(st_obsidian_comments) before = {0};
 	st_auto(st_obsidian_comments) after = {0};
-	if (!ws->vault || !is_note(path))
-		return 0;
 	int code = st_obsidian_comments_of(old, &before, err);
 	if (code == 0 && before.count > 0)
 		code = st_obsidian_comments_of(new, &after, err);
@@ -59,6 +57,11 @@ int st_vault_check_change(const struct stet_workspace *ws, const char *path, str
 	               "The change would alter the comment (%%%% ... %%%%) in line %zu of %s, which is "
 	               "the writer's own. Leave it as it is. Nothing was changed.",
 	               line, st_quoted(path));
+}
+
+int st_vault_check_change(const struct stet_workspace *ws, const char *path, struct st_str old,
+                          struct st_str new, struct stet_error *err) {
+	return ws->vault && is_note(path) ? check_comments(path, old, new, err) : 0;
 }
 
 /* ---- synchronisation ---- */
