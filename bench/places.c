@@ -71,7 +71,7 @@ static void forecast(void *context) {
 	stet_free(out);
 }
 
-/* A program that runs: what it reads, and what it prints. */
+/* A running program: the pipes to its input and from its output. */
 struct running {
 	pid_t pid;
 	int in, out;
@@ -185,7 +185,7 @@ static void make_file(void) {
 	bench_check(fclose(out) == 0, "make a file");
 }
 
-/* What starts anew where 50 places are. */
+/* Start programs in a repository with 50 places. */
 static void bench_program(const char *stet) {
 	const char *const version[] = {stet, "--version", NULL};
 	const char *const who[] = {stet, "--root", "many", "who", NULL};

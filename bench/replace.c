@@ -32,7 +32,7 @@ struct task {
 	struct st_buf text;
 	/* What stet gets. */
 	struct st_replace request;
-	/* What the floor gets: the same texts with the line endings of `text`. */
+	/* The floor's texts: the same with the line endings of `text`. */
 	struct st_buf old_text;
 	struct st_buf new_text;
 	/* The length of the result. */

@@ -3,7 +3,7 @@
 /* An identifier in more messages than this is not rare. */
 enum { RARE_MAX = 10 };
 
-/* So much of the beginning and the end of what the model said has to be in view. */
+/* So many bytes of the beginning and of the end of the model's text have to be in view. */
 enum { ASK_PART = 200 };
 
 /* How many messages of the history contain each identifier: a hash table. */
@@ -19,7 +19,7 @@ struct st_measure {
 	struct tally tally;
 	struct st_shortener shorteners[ST_STRATEGIES];
 	struct st_figures figures[ST_STRATEGIES];
-	/** In this turn a strategy missed something. */
+	/** Whether a strategy missed something in this turn. */
 	bool missed[ST_STRATEGIES];
 	bool is_open;
 };

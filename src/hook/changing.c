@@ -120,7 +120,7 @@ static void say_applied(struct st_hook_call *call, const struct st_hook_change *
 	call->decision->done = true;
 }
 
-/* Nobody but stet makes this change, so stet says why it cannot be made. */
+/* Only stet makes this change, so stet says why it cannot be made. */
 static void say_failure(struct st_hook_call *call, const struct stet_error *why) {
 	st_hook_say(call->decision, st_str(why->message));
 	call->decision->denies = true;
@@ -183,7 +183,7 @@ static void judge_one(struct st_hook_call *call, struct st_hook_change *change, 
 		deny_damage(call, change, damage);
 	else if (makes && is_said(call, code))
 		say_failure(call, &why);
-	/* Any other code: the agent's tool says itself what is wrong. */
+	/* For any other code, the agent's own tool reports the problem. */
 	stet_answer_free(answer);
 }
 

@@ -29,7 +29,7 @@ static int by_body(const void *a, const void *b) {
 	return order ? order : (left.len > right.len) - (left.len < right.len);
 }
 
-/* The lines of all texts, sorted. A byte order mark and the kind of line ends are no content. */
+/* The lines of all texts, sorted. A byte order mark and the kind of line ends do not count. */
 static bool sort_lines(const struct st_hook_texts *texts, struct lines *lines) {
 	const struct st_str all[TEXTS] = {texts->seen, texts->made, texts->replaced, texts->now};
 	size_t count = 0;

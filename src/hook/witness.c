@@ -48,12 +48,12 @@ struct held {
 	int fd;
 	/* Its name belongs to another file by now. */
 	bool replaced;
-	/* Its events: the watch, and what the last ones tell of its writers. */
+	/* Its inotify watch, and the writers that its last events show. */
 	int watch;
 	enum { OPENED, CLOSED, WRITTEN_SINCE } writers;
 	/* As of the last look. */
 	struct st_stamp stamp;
-	/* What was noted last, or rescued. */
+	/* The version that was noted or rescued last. */
 	struct st_buf noted;
 	/*
 	 * References to the file's last pages, which a program that truncates the file leaves behind with all
@@ -296,7 +296,7 @@ static void rescue_late(const struct st_witness *witness, const struct held *hel
 	snprintf(why, sizeof why,
 	         "Another process wrote to %s just when it was replaced: its write is not in the file.",
 	         st_quoted(held->place.path));
-	/* Nobody reads this notice: the copy keeps its mark, by which the next event reports it. */
+	/* No session reads this notice: the copy keeps its mark, and the next event reports it. */
 	st_notices_init(&notices);
 	st_rescued_init(&rescued, &root, witness->state_dir, &notices);
 	if (st_root_open(&root, witness->root, NULL) == 0)

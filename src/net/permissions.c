@@ -19,7 +19,7 @@ static int limit_to_roots(const struct st_token *token, const struct stet_host *
 	return 0;
 }
 
-/* Tokens of one name are one caller: whoever replaces a token keeps the sessions. */
+/* Tokens of one name are one caller: a new token in place of an old one keeps the sessions. */
 static int check_same(const struct st_limit *limits, size_t count, const struct st_limit *limit,
                       struct stet_error *err) {
 	for (size_t i = 0; i < count; i++) {

@@ -219,7 +219,7 @@ static struct stet_workspace *workspace_of(const struct st_web *web,
 	return number < ST_ROOTS_MAX ? nth_workspace(web, request, number) : NULL;
 }
 
-/* Note what the caller's token opens. Without memory nothing is within reach. */
+/* Note which workspaces the caller's token opens; none if memory ran out. */
 static void limit_section(const struct st_web *web, const struct st_request *request,
                           struct section_task *task) {
 	struct stet_client *client = NULL;

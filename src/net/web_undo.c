@@ -10,7 +10,7 @@
 
 struct undo_task {
 	struct st_pool_task task;
-	/* NULL once the client is gone: what it asked for is done all the same. */
+	/* NULL once the client is gone; stet completes the request all the same. */
 	struct st_request *request;
 	struct stet_host *host;
 	char owner[ST_GATE_OWNER + 1];

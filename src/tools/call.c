@@ -357,7 +357,10 @@ static size_t tokens_of(yyjson_mut_val *blocks) {
 	return tokens;
 }
 
-/* Count what the session is sent. A program that calls without a name has no model behind it. */
+/*
+ * Count the tokens sent to the session. A program that calls without a name has no
+ * model behind it.
+ */
 static void count_usage(const struct st_call *call, bool failed) {
 	struct stet_session *session = call->session;
 	if (!session || !call->tool || call->tool->hints & ST_HINT_PLAIN ||

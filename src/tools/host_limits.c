@@ -1,4 +1,4 @@
-/* What the clients of an owner may do: read only, and in which workspaces. */
+/* Limits of an owner's clients: whether they may only read, and in which workspaces. */
 #include "tools/host_state.h"
 
 #include <sys/stat.h>

@@ -338,7 +338,7 @@ static const char *resolve(struct st_call *call, const char *path, unsigned flag
 
 /* ---- arguments ---- */
 
-/* A path as it was sent, and what it is: the name of an argument, or words for a sentence. */
+/* A path as the caller sent it, and its name in messages: that of an argument, or a few words. */
 struct sent_path {
 	struct st_str text;
 	const char *what;

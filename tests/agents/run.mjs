@@ -9,13 +9,13 @@ import { Model } from './model.mjs';
 const packages = process.env.STET_AGENTS;
 const limit = 300_000;
 
-// What runs now; a process ends as a group, with the servers it started.
+// The running processes; each ends as a group, with the servers that it started.
 const groups = new Set();
 function endGroup(pid) {
 	try {
 		process.kill(-pid, 'SIGKILL');
 	} catch {
-		// It is gone already.
+		// The process has ended already.
 	}
 	groups.delete(pid);
 }

@@ -1,4 +1,4 @@
-/* What a binding relies on: the order of closing, empty errors, NULL handles, waking a dispatch. */
+/* Guarantees for bindings: the order of closing, empty errors, NULL handles, waking a dispatch. */
 #include <pthread.h>
 #include <stet/stet.h>
 

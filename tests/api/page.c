@@ -1,4 +1,4 @@
-/* What people look at, through the public headers. */
+/* The page's data, through the public headers. */
 #include <stet/stet.h>
 
 #include "lib/test.h"

@@ -9,7 +9,7 @@ import { play } from './story.mjs';
 
 const info = { name: 'stet-tests', version: '1' };
 
-// Who talks: sdk 1.x, which is legacy, and client 2.x in each of its modes.
+// The clients: sdk 1.x, which is legacy, and client 2.x in each of its modes.
 async function sdk1() {
 	const { Client } = await load('@modelcontextprotocol/sdk/client/index.js');
 	const { StreamableHTTPClientTransport } = await load('@modelcontextprotocol/sdk/client/streamableHttp.js');
@@ -100,7 +100,7 @@ for (const [kind, wanted] of kinds) {
 		assert.equal(await read('in one.txt'), 'one\n');
 		assert.match(await read('in two.txt'), /File not found/);
 	});
-	// The modern era has no notification of this.
+	// The modern era has no notification for this.
 	if (wanted === 'legacy') {
 		await claim(`${kind.name}: roots that change are followed`, async () => {
 			roots = [two];

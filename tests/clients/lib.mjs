@@ -20,7 +20,7 @@ export async function load(name) {
 let count = 0;
 let failed = 0;
 
-// What is to be cleared away in the end.
+// What to remove at the end.
 const leftovers = [];
 process.on('exit', () => leftovers.forEach((clear) => clear()));
 
@@ -60,7 +60,7 @@ export function within(ms, promise) {
 	return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-// A directory that goes with the process.
+// A directory that is removed when the process ends.
 export function workspace() {
 	const dir = mkdtempSync(path.join(process.env.TMPDIR ?? tmpdir(), 'stet-clients-'));
 	leftovers.push(() => rmSync(dir, { recursive: true, force: true }));

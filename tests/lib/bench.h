@@ -1,9 +1,9 @@
 /**
- * A root and a guard over the test's directory, for tests of commits; gone at
- * the end of the block.
+ * A root and a write context over the test's directory, for tests of commits; released
+ * at the end of the block.
  *
  *     with_bench(dir);
- *     st_commit(&bench.root, &bench.guard, ...);
+ *     st_commit(&bench.root, &bench.writes, ...);
  */
 #ifndef STET_TESTS_LIB_BENCH_H
 #define STET_TESTS_LIB_BENCH_H

@@ -57,7 +57,7 @@ static bool put_line(const char *path, const char *line) {
 	return written;
 }
 
-/* Become root of a world of its own. */
+/* Become root in a user namespace. */
 static bool enter_own_world(void) {
 	char user[32], group[32];
 	snprintf(user, sizeof user, "0 %u 1", geteuid());

@@ -20,10 +20,16 @@ void hold(bool condition, const char *what);
 /** Run as an ordinary user, which the test may be already. */
 void child_as_nobody(const struct dir *dir, child_fn *function);
 
-/** Run where mounting is allowed, and gone with the process; the test is skipped if that cannot be. */
+/**
+ * Run in a mount namespace, which ends with the process; skips the test if that is not
+ * possible.
+ */
 void child_with_mounts(const struct dir *dir, child_fn *function);
 
-/** For a process that is a child already, or all of a test's: have mounts of its own; false if that cannot be. */
+/**
+ * Give this process mounts of its own, if it is a child already or the whole test;
+ * false if that is not possible.
+ */
 bool child_may_mount(void);
 
 /**

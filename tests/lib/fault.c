@@ -16,7 +16,7 @@
 	X(malloc) \
 	X(calloc) X(realloc) X(strdup) X(asprintf) X(__asprintf_chk) X(vasprintf) X(__vasprintf_chk)
 
-/* What a signal can interrupt, on one filesystem or another. */
+/* The calls that a signal can interrupt on some filesystem. */
 #define CALLS(X) \
 	X(open64) \
 	X(openat64) \

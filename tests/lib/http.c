@@ -71,7 +71,7 @@ static void use(struct client *client, size_t len) {
 	client->input.len -= len;
 }
 
-/* The input up to a mark, the mark included, in place of what out held. */
+/* Replace out by the input up to and including a mark. */
 static bool receive_until(struct client *client, const char *mark, int timeout_ms,
                           struct st_buf *out) {
 	const char *at;

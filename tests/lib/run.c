@@ -5,7 +5,7 @@
 
 extern char **environ;
 
-/* Nothing of the machine's git setup may decide a test. */
+/* The machine's git configuration must not influence a test. */
 static void forget_git_setup(void) {
 	setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
 	setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);

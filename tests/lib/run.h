@@ -1,5 +1,5 @@
 /**
- * Running the programs that know better: git, diff, patch.
+ * Running programs as oracles: git, diff, patch.
  *
  *     st_auto(st_buf) output = ST_BUF_INIT;
  *     int status = run(dir, &output, (const char *[]){"git", "merge-file", "-p", ..., NULL});

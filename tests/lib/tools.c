@@ -38,7 +38,7 @@ static yyjson_val *find(yyjson_val *value, const char *path) {
 
 /* ---- what holds for every answer ---- */
 
-/* What a tool lists as its own, and what any answer may have besides. */
+/* The members in a tool's schema, and those that any answer may have. */
 static yyjson_doc *both_schemas(yyjson_val *own) {
 	yyjson_doc *common = yyjson_read(st_common_schema, strlen(st_common_schema), 0);
 	assert_non_null(common);

@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "lib/test.h"
 
-/** Who plays the server. Embed it. */
+/** The server of a transcript. Embed it. */
 struct player {
 	/** Take a line from the client; without its end. */
 	void (*say)(struct player *player, struct st_str line);

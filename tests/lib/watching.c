@@ -11,7 +11,7 @@ enum { PATIENCE_MS = 120000 };
 
 struct known {
 	struct known *next;
-	/* Found on the disk. */
+	/* The file was found on the disk. */
 	bool found;
 	char path[];
 };
@@ -29,7 +29,7 @@ static struct known **place_of(struct watching *watching, const char *path) {
 static void learn(struct watching *watching, const char *path) {
 	struct known **place = place_of(watching, path);
 	assert_null(*place);
-	/* The one allocation that a test lets fail may be this. */
+	/* A test may let this allocation fail. */
 	for (int i = 0; i < 2 && !*place; i++)
 		*place = malloc(sizeof **place + strlen(path) + 1);
 	assert_non_null(*place);

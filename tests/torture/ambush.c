@@ -259,7 +259,10 @@ static void read_file(struct stet_session *session, const char *path) {
 	stet_answer_free(answer);
 }
 
-/* Whenever it comes, a file that nobody has read stays, however often the deletion is tried. */
+/*
+ * A file that nobody has read stays, whenever it appears and however often the deletion
+ * is tried.
+ */
 static void a_tree_is_deleted_only_as_far_as_it_was_read(void **state) {
 	struct swap swap = {.dir = *state};
 	int refused = 0;

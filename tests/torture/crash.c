@@ -22,7 +22,7 @@ struct filesystem {
 	const char *repair;
 	/* Mounting it would do, too. */
 	bool journal;
-	/* What a durable write may take. */
+	/* The most flushes that a durable write may take. */
 	unsigned flushes;
 };
 
@@ -44,7 +44,7 @@ struct scene {
 	bool durable;
 	/* Each write makes a new file. */
 	bool creates;
-	/* There is a bystander. */
+	/* Another process syncs a file of its own meanwhile. */
 	bool watched;
 	/* The file may be gone, but not half there: nothing orders names and what they lead to. */
 	bool may_vanish;
@@ -194,7 +194,7 @@ static void crash_once(const struct scene *scene, const struct dir *dir, const s
                        const struct history *history, struct gen *gen) {
 	size_t moment = history->begun[1] + gen_below(gen, history->end - history->begun[1] + 1);
 	struct history known = *history;
-	/* Nobody promised that a relaxed write is there. */
+	/* A relaxed write may be missing: stet does not promise it. */
 	for (unsigned i = scene->may_vanish ? 1 : 2; i <= WRITES && !scene->durable; i++)
 		known.acked[i] = SIZE_MAX;
 	disk_crash(disk, moment, gen, dir_at(dir, "crashed"));

@@ -8,7 +8,7 @@
 #include "lib/test.h"
 #include "torture/page.h"
 
-/* One request at most, and what a disk writes in one piece or not at all. */
+/* The largest request, and the block that a disk writes whole or not at all. */
 enum { REQUEST_MAX = (128 << 10) + 4096, BLOCK = 4096, OWN_FD = 500 };
 
 /* ---- the record ---- */
@@ -209,7 +209,7 @@ void disk_release(struct disk *disk) {
 
 /* ---- the crash ---- */
 
-/* The blocks of a write, but for one in so many; 0 for all of them. */
+/* Write the blocks of an event, except one in `lost`; 0 loses none. */
 static void put_blocks(struct st_buf *image, const struct disk_event *event, struct gen *gen,
                        size_t lost) {
 	for (size_t at = 0; at < event->len; at += BLOCK) {
@@ -227,7 +227,7 @@ void disk_crash(const struct disk *disk, size_t moment, struct gen *gen, const c
 			flushed = i;
 	}
 	st_buf_add(&image, st_buf_str(&disk->first));
-	/* Of what was not flushed: all is lost, much, little or nothing. */
+	/* Of the unflushed blocks the crash loses all, many, few or none. */
 	static const size_t chances[] = {1, 2, 8, 0};
 	size_t lost = chances[gen_below(gen, 4)];
 	for (size_t i = 0; i < moment; i++) {

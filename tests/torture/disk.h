@@ -15,7 +15,7 @@
  *     disk_release(&disk);
  *
  * A write that was told counts as arrived when it is noted, and is kept or lost
- * in blocks of 4096 bytes; who does not wait for a write to arrive is not
+ * in blocks of 4096 bytes; so a program that does not wait for a write to arrive is not
  * caught by that alone.
  *
  * The disk is a file of a FUSE filesystem that a thread of this process
@@ -29,7 +29,7 @@
 #include "base/buf.h"
 #include "lib/gen.h"
 
-/** Something that the disk was told. */
+/** A write or a flush that reached the disk. */
 struct disk_event {
 	/** NULL for a flush. */
 	char *bytes;
@@ -38,11 +38,11 @@ struct disk_event {
 
 struct disk {
 	char path[300];
-	/** The thread's alone, once it runs. */
+	/** Once the thread runs, only the thread uses it. */
 	int fd;
 	pthread_t thread;
 	pthread_barrier_t begun;
-	/** As it was in the beginning, and as it is. */
+	/** The disk's contents at the beginning, and now. */
 	struct st_buf first, now;
 	/** Guards the events while the thread runs. */
 	pthread_mutex_t lock;

@@ -96,7 +96,7 @@ static int try_write(struct fight *fight, unsigned number) {
 	return code;
 }
 
-/* What the tools of today do. */
+/* Write as other tools do: read, change, write, without a check. */
 static int try_naive(struct fight *fight, unsigned number) {
 	struct page page;
 	char temp[600];

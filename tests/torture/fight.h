@@ -24,7 +24,7 @@
 #include "torture/hostile.h"
 #include "torture/page.h"
 
-/** What a fight came to. */
+/** The result of a fight. */
 struct score {
 	unsigned acked, gave_up;
 	unsigned conflicts, busy, other;
@@ -110,7 +110,7 @@ bool fight_until_acked(struct fight *fight, unsigned number, int64_t *began_ns);
  */
 void fight_judge(struct fight *fight, unsigned number, bool acked, bool overlapped);
 
-/** Have replaced files looked at a last time, and take the notices. */
+/** Let stet check replaced files a last time, and take the notices. */
 void fight_settle(struct fight *fight);
 
 /** Stop the hostile process, settle, count what was lost and print the score. */
@@ -119,7 +119,10 @@ void fight_end(struct fight *fight);
 /** Nothing lost, nothing torn, every race acknowledged in the end, every notice with a copy. */
 bool fight_is_clean(const struct fight *fight);
 
-/** The same where stet does not see all that others do: what was lost, an answer had said it could be. */
+/**
+ * The same where stet does not see all that others do: for each lost record, an answer
+ * had said that it could get lost.
+ */
 bool fight_is_honest(const struct fight *fight);
 
 /** Fail if a temporary file of a commit is still in the directory. */

@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/** What a hostile process works on. */
+/** The file that a hostile process works on. */
 struct victim {
 	const char *path;
 	/** The path, looked up when it got ready; -1 if its kind does not. */
@@ -33,7 +33,7 @@ struct victim {
 
 struct hostile_kind {
 	const char *name;
-	/** What it did some time before it writes; may be NULL. */
+	/** Its preparation, some time before it writes; may be NULL. */
 	void (*prepare)(struct victim *victim);
 	/** Write a record. */
 	void (*strike)(struct victim *victim, unsigned record);

@@ -23,7 +23,7 @@
 
 enum { SIZE = 16384, RECORDS_MAX = 4096, STEPS_MAX = 400 };
 
-/* What the process to be killed shows. */
+/* The victim's reports. */
 struct board {
 	_Atomic unsigned begun, acked, struck;
 };
@@ -38,7 +38,10 @@ struct scene {
 	bool absent;
 	/* The page becomes shorter: in place that takes two steps. */
 	bool shrinks;
-	/* Who strikes, NULL for nobody; before how many of the first exchanges, or before which step. */
+	/*
+	 * The hostile process, NULL for none; it strikes before so many exchanges, or before
+	 * this step.
+	 */
 	const struct hostile_kind *kind;
 	unsigned strikes;
 	int strike_at;
@@ -119,7 +122,7 @@ static void die_at_step(void *arg) {
 	_exit(0);
 }
 
-/* Change the page until somebody puts an end to it. */
+/* Change the page until the test kills this process. */
 static void edit_forever(void *arg) {
 	struct scene *scene = arg;
 	struct editor editor;
@@ -207,7 +210,7 @@ static unsigned count_lost(const struct scene *scene, unsigned last, bool *neede
 	return lost;
 }
 
-/* What is there after the kill and the next write; the page's number. */
+/* Check the files after the kill and the next write. Returns the page's number. */
 static unsigned inspect(struct scene *scene, unsigned last) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	struct page page = {0};
@@ -222,7 +225,10 @@ static unsigned inspect(struct scene *scene, unsigned last) {
 		         scene->die_at);
 	assert_no_leftover(scene->dir);
 	if (scene->linked) {
-		/* Killed while the copy was about, it is named though the page may be whole. */
+		/*
+		 * A process that was killed while it made the copy leaves a whole page, and the copy is
+		 * named.
+		 */
 		assert_int_equal(scene->old_copies, scene->copies);
 		assert_true(whole || scene->old_copies == 1);
 	} else {
@@ -276,7 +282,10 @@ static void die_after_every_strike(struct scene scene, const struct dir *dir) {
 			scene.die_at = scene.strike_at + gap;
 			dead = die_once(&scene);
 		}
-		/* The edit may have ended before it; that counts as the end only for the strike's own step. */
+		/*
+		 * The edit may end before the step of the death; only at the strike's own step is that
+		 * the end.
+		 */
 		dead = dead || scene.die_at > scene.strike_at;
 	}
 	scene_end(&scene);
@@ -361,7 +370,7 @@ static void sweep_and_die(void *arg) {
 	_exit(0);
 }
 
-static void a_kill_of_who_cleans_up_loses_nothing(void **state) {
+static void a_kill_during_the_sweep_loses_nothing(void **state) {
 	struct scene scene = {.name = "killed, then killed while sweeping",
 	                      .kind = &hostile_kinds[HOSTILE_RENAME],
 	                      .strikes = 1};
@@ -465,7 +474,7 @@ int main(void) {
 		claim(a_kill_loses_no_write_that_waited_for_it),
 		claim(a_kill_after_any_strike_loses_nothing),
 		claim(a_kill_in_a_rewrite_leaves_a_copy),
-		claim(a_kill_of_who_cleans_up_loses_nothing),
+		claim(a_kill_during_the_sweep_loses_nothing),
 		claim(a_leftover_that_was_removed_may_still_be_written_to),
 		claim(a_kill_at_any_moment_leaves_a_whole_file),
 		claim(a_kill_at_any_moment_loses_nobodys_file),

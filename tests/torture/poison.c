@@ -101,7 +101,10 @@ static void watch_outside(const struct dir *dir, const struct outside *outside) 
 	assert_true(inotify_add_watch(outside->events, dir_at(dir, "outside/dir"), IN_ALL_EVENTS) >= 0);
 }
 
-/* Who looks there: the first event since the last call. */
+/*
+ * Whether there were events in the watched directories since the last call, and the
+ * first of them.
+ */
 static bool has_events(const struct outside *outside, struct inotify_event *first) {
 	char buffer[16384] __attribute__((aligned(8)));
 	bool any = false;

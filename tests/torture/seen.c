@@ -73,9 +73,9 @@ struct model {
 	struct stet_client *clients[CALLERS];
 	struct st_buf files[FILES];
 	bool exists[FILES];
-	/* Of the files as they are. */
+	/* The marks in the current files. */
 	version versions[FILES];
-	/* Who made that version by a call, CALLERS for nobody. */
+	/* The caller that made this version by a call; CALLERS for none. */
 	size_t makers[FILES];
 	/* The sessions are stored, and outlive a restart. */
 	bool stored;
@@ -93,7 +93,7 @@ struct model {
 	bool refused;
 };
 
-/* How often things came about: a property of nothing would always hold. */
+/* Counts of what happened: a claim about nothing would always hold. */
 struct tally {
 	size_t replaced, deleted, edited, appended, unseen, modified, drops, hash, sessionless, whole;
 	size_t restarted, patched, undone, copied, emptied, unsent, searched, previewed, runs_undone;
@@ -155,7 +155,7 @@ static void add_lines(struct model *model, struct st_buf *out, size_t count, con
 	}
 }
 
-/* A byte that no answer can send, and no call either. */
+/* A byte that neither an answer nor a call can hold. */
 static void add_odd_line(struct model *model, struct st_buf *out, const char *eol) {
 	st_buf_adds(out, "odd \xff ");
 	add_mark(model, out);
@@ -250,7 +250,7 @@ static size_t first_lost(const struct model *model, size_t caller, struct st_str
 	return MARKS_MAX;
 }
 
-/* The same for somebody who knows nothing. */
+/* The same for a caller that knows nothing. */
 static size_t first_gone(struct st_str text, struct st_str kept) {
 	static const struct model nobody;
 	return first_lost(&nobody, 0, text, kept);
@@ -267,7 +267,7 @@ static void tell(struct model *model, const char *what, struct st_str args) {
 	            args.ptr, args.len < 300 ? "" : "...");
 }
 
-/* Every hash that is told may be used later. */
+/* A caller may use any hash that an answer gave. */
 static void collect_hashes(struct model *model, size_t file) {
 	const char *text = st_buf_cstr(&model->said);
 	for (size_t run; *text; text += run) {
@@ -296,7 +296,7 @@ static bool says(const struct model *model, const char *part) {
 /* A refusal that shows what a change would take away. */
 static const char shows_loss[] = "The change below shows them, which counts as read";
 
-/* Begin arguments; the caller's session is among them where that is how it is known. */
+/* Begin a call's arguments. They name the session of a caller that is known by its name. */
 static void begin_args(struct st_buf *args, size_t caller) {
 	st_buf_clear(args);
 	st_buf_addf(args, "{%s", caller == NAMED ? "\"session\":\"kim\"," : "");
@@ -334,7 +334,7 @@ static void meet(struct model *model, size_t caller, size_t file) {
 	record->asked = record->asked == now ? now : 0;
 }
 
-/* By which connection a caller calls; its name is enough on any of them. */
+/* The connection that a caller uses; a named caller may use any. */
 static struct stet_client *connection(struct model *model, size_t caller) {
 	return model->clients[caller == NAMED ? gen_below(&model->gen, CALLERS) : caller];
 }
@@ -586,7 +586,7 @@ static void read_all(struct model *model, size_t caller, size_t file) {
 
 /* ---- changes ---- */
 
-/* One of the hashes that were told, whoever they were told, or a wrong one. */
+/* A hash that an answer gave to any caller, or a wrong one. */
 static void maybe_hash(struct model *model, size_t file, struct st_buf *args) {
 	if (!gen_one_in(&model->gen, 3))
 		return;
@@ -830,7 +830,7 @@ static void append(struct model *model, size_t caller, size_t file) {
 	replace_part(text, text.len, 0, st_buf_str(&more), &want);
 	ask(model, caller, "append_file", &args, file);
 	settle(model, file, true, &old, &existed);
-	/* That a file which it saw is gone, a caller is told first. */
+	/* A caller learns that a file which it saw is gone before it may write it again. */
 	if (model->refused && existed)
 		fail_seen(model, "Adding to %s was refused.", names[file]);
 	if (model->refused)
@@ -846,7 +846,7 @@ static void append(struct model *model, size_t caller, size_t file) {
 	tally.appended++;
 }
 
-/* Never onto another file; what was read stays read. */
+/* A move never replaces a file, and lines that were read stay read. */
 static void move(struct model *model, size_t caller, size_t from) {
 	st_auto(st_buf) args = ST_BUF_INIT;
 	size_t to = (from + 1) % FILES;
@@ -883,7 +883,7 @@ static size_t copyable(const struct model *model, size_t file) {
 	return file;
 }
 
-/* Never onto another file either; of the copy no more is known than of the file. */
+/* A copy never replaces a file, and the caller knows no more of it than of the original. */
 static void copy(struct model *model, size_t caller, size_t from) {
 	st_auto(st_buf) args = ST_BUF_INIT;
 	size_t to = (from + 1) % FILES;

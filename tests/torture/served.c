@@ -16,7 +16,7 @@
 
 enum { KILO = 1024 };
 
-/* The server and those who use it, for the writers below: a writer is given the fight only. */
+/* The server and its clients, for the writers below, which get the fight as their only argument. */
 static struct {
 	struct served served;
 	/* One fights, one writes the text that it read before the race, one only reads. */
@@ -27,7 +27,7 @@ static struct {
 	unsigned refused, accepted;
 } arena;
 
-/* Notices come with the next answer, whoever gets it. */
+/* Notices come with the next answer, to any client. */
 static void hear_notices(struct fight *fight, const struct agent *agent) {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	yyjson_val *notices = yyjson_obj_get(agent->structured, "notices"), *notice;
@@ -229,7 +229,7 @@ static bool count_call(struct board *board, int code) {
 	return code == 0;
 }
 
-/* One who has not read a file must not replace it, whoever else has. */
+/* A client that has not read a file must not replace it, even if another client has. */
 static void try_unseen(struct board *board, const char *url, int client) {
 	struct agent agent;
 	char args[128];
@@ -371,7 +371,7 @@ static void a_session_knows_only_what_it_has_seen(void **state) {
 	                 0);
 	assert_int_equal(agent_call(&one, "write_file", "{\"path\":\"a.txt\",\"content\":\"one\\n\"}"),
 	                 STET_E_CONFLICT);
-	/* And who it was. */
+	/* The client that made it. */
 	assert_non_null(strstr(agent_text(&one, "message"), "Session \"test #2\" wrote"));
 	assert_string_equal(dir_read(dir, "a.txt"), "two\n");
 	agent_close(&one);

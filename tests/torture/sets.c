@@ -21,7 +21,7 @@ enum { PAGES = 3, SIZE = 4096, RECORDS_MAX = 4096, STEPS_MAX = 2000 };
 
 static const char *const names[PAGES] = {"page0", "page1", "page2"};
 
-/* What the process to be killed shows: it writes a set from these numbers to that one. */
+/* The victim's reports: it changes the pages from the numbers `from` to the number `to`. */
 struct board {
 	_Atomic unsigned from[PAGES], to;
 	/* How many sets it has tried, and whether it is in the middle of one. */
@@ -35,7 +35,7 @@ struct board {
 struct scene {
 	const char *name;
 	bool durable;
-	/* Who writes to which page; NULL for nobody. */
+	/* The hostile process, NULL for none, and the page that it writes to. */
 	const struct hostile_kind *kind;
 	size_t page;
 	/* Before which step to strike, and to die; 0 for never. */
@@ -113,7 +113,7 @@ static int call_patch(struct editor *editor, const struct st_buf *patch, struct 
 	return code;
 }
 
-/* One set, from what is there. */
+/* Make one set from the current pages. */
 static int change_all(struct scene *scene, struct editor *editor) {
 	struct board *board = scene->board;
 	struct turn turns[PAGES];
@@ -225,14 +225,14 @@ static void hear(void *arg, const char *notice) {
 		page_mark_records(st_buf_str(&copy), scene->kept, RECORDS_MAX);
 }
 
-/* A page that others wrote to need not agree with the rest, if somebody was told. */
+/* A page that others wrote to may differ from the rest if an answer or a notice names it. */
 static bool is_excused(struct scene *scene, size_t i) {
 	if (!scene->kind || scene->page != i)
 		return false;
-	/* Such a one writes back what it had read, numbers too. */
+	/* This kind of process writes back all that it had read, numbers too. */
 	if (scene->kind->rewrites || scene->named[i] || scene->board->named[i])
 		return true;
-	/* Killed after it took the set back, and before it could say so. */
+	/* stet was killed after it took the set back, and before it could report that. */
 	scene->untold++;
 	return scene->board->is_in_call && !scene->is_taken_back && !scene->is_complete;
 }
@@ -312,7 +312,7 @@ static void die_before_every_step(struct scene scene, const struct dir *dir) {
 
 /* A strike before every step, and death before later ones. */
 static void die_after_every_strike(struct scene scene, const struct dir *dir) {
-	/* All steps in full; otherwise some. */
+	/* Every step with full counts; otherwise some of them. */
 	int stride = in_full() ? 1 : 13, apart = in_full() ? 7 : 29;
 	bool dead = true;
 	scene_begin(&scene, dir);

@@ -17,7 +17,7 @@
 
 enum { WORKERS = 8, VERSIONS = 1000 };
 
-/* What the workers have been told, where a kill does not take it along. */
+/* The workers' records, in memory that outlives a kill. */
 struct tally {
 	/* Per worker: begun and acknowledged updates. */
 	_Atomic int64_t begun[WORKERS], done[WORKERS];
@@ -159,7 +159,7 @@ static void check(const struct dir *dir, const struct tally *tally) {
 	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
 	assert_int_equal(st_store_do(&st_state_of(ws)->store, ST_STORE_READ, sum_up, values, NULL), 0);
 	for (int i = 0; i < WORKERS; i++) {
-		/* An update that a kill fell on may have been made without having been acknowledged. */
+		/* An update that a kill interrupted may have been made without being acknowledged. */
 		if (values[i] < tally->done[i] || values[i] > tally->begun[i])
 			fail_msg("worker %d: %lld acknowledged, %lld begun, %lld stored", i,
 			         (long long)tally->done[i], (long long)tally->begun[i], (long long)values[i]);
@@ -277,7 +277,7 @@ static void killed_processes_leave_the_log_whole(void **state) {
 	for (int i = 0; i < WORKERS; i++) {
 		for (int turn = 1; turn < VERSIONS; turn++) {
 			int times = account->times[i][turn];
-			/* One that a kill fell on may be there. */
+			/* A write that a kill interrupted may be in the log. */
 			if (times > 1 || (times == 0 && tally->known[i][turn]))
 				fail_msg("worker %d, write %d: %d times in the log", i, turn, times);
 		}

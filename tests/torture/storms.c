@@ -16,7 +16,7 @@
 
 #define QUEUE_LIMIT "/proc/sys/fs/inotify/max_queued_events"
 
-/* How a storm is lived through. */
+/* When the watcher dispatches during a storm. */
 enum weather {
 	/* Dispatching all the time. */
 	AWAKE,
@@ -288,7 +288,7 @@ static void an_overflow_hides_no_rewrite_of_what_was_there(void **state) {
 
 /* ---- stopped by a signal ---- */
 
-/* stet watch in a process of its own, its lines added up. */
+/* Run stet watch in a process of its own, and add up its lines. */
 static void a_stopped_process_catches_up(void **state) {
 	struct dir *dir = *state;
 	size_t size = size_of_storms();

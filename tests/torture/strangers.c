@@ -40,7 +40,7 @@ static const bool memory_tells = true;
 
 /* ---- strangers ---- */
 
-/* What they say, and then nothing more, or one byte now and then. */
+/* What a stranger sends at first; after that it sends nothing, or a byte now and then. */
 static const char *const sayings[] = {
 	"",
 	"P",
@@ -64,7 +64,7 @@ static int connect_stranger(const char *url) {
 	return fd;
 }
 
-/* What the system takes of it at once. */
+/* The part that the kernel takes at once. */
 static void push(int fd, const char *bytes, size_t len) {
 	while (len > 0) {
 		ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -190,7 +190,7 @@ static void strangers_take_neither_memory_nor_places(void **state) {
 		if (i >= AT_ONCE)
 			(void)send(fds[i - AT_ONCE], "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 	}
-	/* All are there; the client goes on among them. */
+	/* All strangers are connected; the client goes on working among them. */
 	for (unsigned calls = life.calls; life.calls < calls + 20 && life.broken == 0;)
 		st_sleep_ms(5);
 	life.stop = true;
@@ -205,7 +205,7 @@ static void strangers_take_neither_memory_nor_places(void **state) {
 	assert_int_equal(life.broken, 0);
 	assert_int_equal(life.late, 0);
 	assert_true(!memory_tells || worst <= idle + MEMORY_MAX);
-	/* One that was there before them all still is. */
+	/* A client that connected before all of them is still connected. */
 	assert_int_equal(agent_call(&agent, "read_file", "{\"path\":\"a.txt\"}"), 0);
 	agent_close(&agent);
 	for (size_t i = 0; i < count; i++)

@@ -96,7 +96,7 @@ static void *listen(void *arg) {
 	return NULL;
 }
 
-/* How many records are neither in the file nor in a kept copy. */
+/* How many records are neither in the file nor in a rescued copy. */
 static unsigned count_lost(const struct dir *dir, unsigned last) {
 	bool *marks = calloc(last + 1, sizeof *marks);
 	st_auto(st_buf) text = ST_BUF_INIT;

@@ -140,7 +140,7 @@ static void an_answer_about_many_files_is_bounded(void **state) {
 	expect_text("more files were changed, which the answer has no room to name");
 	expect_text("The diffs of 1000 files do not fit");
 	expect_count("files", FILES);
-	/* And so it is if nothing fits. */
+	/* The same if no place fits. */
 	assert_true(try_call_raw(host, "apply_patch", st_buf_str(&args)) < 0);
 	assert_true(strlen(said(0)) < 22000);
 	expect_part("message", "1000 of 1000 files");
@@ -189,7 +189,7 @@ static void changes_of_others_count_as_seen_only_if_they_were_shown(void **state
 	}
 }
 
-/* Hunks that go elsewhere, each for itself. */
+/* Hunks that fit at another line than they say, each by its own distance. */
 static void notes_about_many_hunks_are_bounded(void **state) {
 	struct host *host = *state;
 	st_auto(st_buf) text = ST_BUF_INIT, args = ST_BUF_INIT;

@@ -11,7 +11,7 @@
 #include "text/find/search.h"
 #include "text/diff/unified.h"
 
-/* Somebody who goes at the n-th question. */
+/* A client that is gone at the n-th question. */
 struct leaver {
 	struct st_cancel cancel;
 	size_t patience;

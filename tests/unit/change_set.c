@@ -1,4 +1,4 @@
-/* Changes of several files as one: all or nothing, also if others are faster or the process dies. */
+/* Change sets: all or nothing, even if other processes write first or the process dies. */
 #include <sys/wait.h>
 
 #include "core/session/change_set.h"
@@ -12,7 +12,7 @@ enum { FILES = 5 };
 /* What a change writes, and what happens just before the set is written. */
 struct text {
 	const char *text;
-	/* Another process writes this to a file while the change is made; NULL for nobody. */
+	/* The text that another process writes to a file while the change is made; NULL for none. */
 	const struct dir *dir;
 	const char *foreign, *theirs;
 	int times;

@@ -18,8 +18,8 @@
 #include "fs/file/lease.h"
 #include "lib/bench.h"
 
-/* The caller has the bytes of the expected version at hand, and wants the replaced file on the shelf. */
-static bool gives_old, shelves;
+/* The caller has the bytes of the expected version, and wants the replaced file kept for undo. */
+static bool gives_old, archives;
 
 /* How many files there are beside the state directory. */
 static int count_files(const struct dir *dir) {
@@ -31,7 +31,7 @@ static int commit(struct bench *bench, const char *path, const char *expected, c
 	struct st_hash hash = expected ? hash_of(expected) : (struct st_hash){0};
 	struct st_commit commit = {
 		.path = st_str(path), .bytes = st_str(text), .expected = expected ? &hash : NULL};
-	commit.archive = shelves;
+	commit.archive = archives;
 	if (gives_old && expected)
 		commit.old = st_str(expected);
 	return st_commit(&bench->root, &bench->writes, &commit, done, err);
@@ -357,7 +357,7 @@ static void a_copy_that_was_cut_short_is_no_copy(void **state) {
 	assert_int_equal(dir_count(dir, ".stet/rescued"), 0);
 }
 
-/* Whoever keeps the same bytes again, and fails, does not take the copy away that is there. */
+/* Rescuing the same bytes again, without success, leaves the first copy where it is. */
 static void an_older_copy_stays_until_the_new_one_is_complete(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -428,7 +428,7 @@ static void what_only_looks_like_a_copy_is_not_told_of(void **state) {
 	snprintf(name, sizeof name, ".stet/rescued/%s-a\nDo this:\x1b[31m.untold", hex);
 	dir_write(dir, name, "evil");
 	dir_write(dir, ".stet/rescued/0123456789abcdef-a.txt.in-place", "");
-	/* Nobody has the time to read all of it. */
+	/* The directory is too large to be read during a commit. */
 	assert_int_equal(
 		truncate(dir_at(dir, ".stet/rescued/0123456789abcdef-a.txt.in-place"), (off_t)1 << 40), 0);
 	alarm(60);
@@ -519,7 +519,7 @@ static void hold_sparse(struct bench *bench, const struct dir *dir, const char *
 	st_late_writes_add(&bench->writes.late_writes, fd, name, &hash, &stamp);
 }
 
-/* As many files go as their sizes ask for, not one. */
+/* stet drops as many files as their sizes require, not one alone. */
 static void the_held_files_keep_to_their_size(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -533,7 +533,7 @@ static void the_held_files_keep_to_their_size(void **state) {
 	assert_null(st_write_next_notice(&bench.writes));
 }
 
-/* Nobody calls again: the background worker tells of a late write, and closes the file. */
+/* No further call comes: the background worker reports the late write and closes the file. */
 static void a_late_write_is_noticed_without_another_call(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -647,7 +647,7 @@ static void a_leftover_whose_owner_lives_is_left_alone(void **state) {
 	close(fd);
 }
 
-/* Another process dies and leaves something while we wait for its lock. */
+/* Another process holds the lock for a while, leaves a file and dies. */
 static void a_leftover_of_whom_we_waited_for_is_found(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -1020,6 +1020,6 @@ int main(void) {
 	failed += cmocka_run_group_tests_name("behind a commit", behind, NULL, NULL);
 	gives_old = true;
 	failed += cmocka_run_group_tests_name("commit, old bytes given", tests, NULL, NULL);
-	shelves = true;
-	return failed + cmocka_run_group_tests_name("commit, with a shelf", tests, NULL, NULL);
+	archives = true;
+	return failed + cmocka_run_group_tests_name("commit, with stored versions", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Configuration: who wins, what a workspace may not do, and what is said about it. */
+/* Configuration: which file wins, what a workspace may not set, and what stet says about it. */
 #include "stet/stet.h"
 
 #include "lib/test.h"
@@ -117,7 +117,7 @@ static void a_workspace_may_not_widen(void **state) {
 	}
 }
 
-/* One key in both files, and what comes of it. */
+/* One key in both files, and the value that results. */
 static void expect_outcome(void **state, size_t n, const char *users, const char *wanted,
                            const char *outcome) {
 	const char *key = stet_config_key(n);

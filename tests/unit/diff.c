@@ -1,4 +1,4 @@
-/* Differences: always right, short where that can be had, never long in coming. */
+/* Diffs: always right, short where that is possible, and never slow. */
 #include "lib/alloc.h"
 #include "lib/gen.h"
 #include "lib/test.h"

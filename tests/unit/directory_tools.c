@@ -706,7 +706,7 @@ static void a_name_whose_accents_are_written_otherwise_is_found(void **state) {
 	expect_str("path", "\xC3\xA0/caf\xC3\xA9.txt");
 	call(host, "edit_file", "{'path': 'caf\xC3\xA9.md', 'oldText': 'x', 'newText': 'y'}");
 	expect_file(host, "cafe\xCC\x81.md", "y");
-	/* Nobody could tell two such files apart. */
+	/* The paths of two such files would look the same. */
 	call(host, "write_file", "{'path': 'caf\xC3\xA9.md', 'content': 'y'}");
 	assert_false(dir_has(host->dir, "caf\xC3\xA9.md"));
 	call(host, "write_file", "{'path': 'a\xCC\x80/new.txt', 'content': 'z'}");
@@ -845,7 +845,7 @@ static void braces_are_written_out(void **state) {
 		const char *names[ST_BRACES_MAX];
 		for (size_t k = 0; k < braces.count; k++)
 			names[k] = st_buf_cstr(&braces.list[k]);
-		/* Their order is no order. */
+		/* They are compared without regard to their order. */
 		for (size_t k = 1; k < braces.count; k++) {
 			for (size_t j = k; j > 0 && strcmp(names[j - 1], names[j]) > 0; j--) {
 				const char *other = names[j];

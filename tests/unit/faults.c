@@ -30,7 +30,7 @@ struct stage {
 	struct dir *dir;
 	struct st_root root;
 	struct st_write_context writes;
-	/* For scenes of a session; it has a root and a guard of its own. */
+	/* For scenes of a session; it has a root and a write context of its own. */
 	struct stet_workspace *ws;
 	struct stet_session *session;
 };
@@ -219,7 +219,7 @@ static int play_replace_through_link(struct stage *stage, struct stet_error *err
 	return commit(stage, "link", OLD, "new", false, err);
 }
 
-static int shelve(struct stage *stage, bool relaxed, struct stet_error *err) {
+static int store_old(struct stage *stage, bool relaxed, struct stet_error *err) {
 	struct st_hash hash = hash_of(OLD);
 	struct st_commit request = {.path = st_str("a.txt"),
 	                            .bytes = st_str("new"),
@@ -230,26 +230,26 @@ static int shelve(struct stage *stage, bool relaxed, struct stet_error *err) {
 	return st_commit(&stage->root, &stage->writes, &request, &done, err);
 }
 
-static int play_shelve(struct stage *stage, struct stet_error *err) {
-	return shelve(stage, false, err);
+static int play_store_old(struct stage *stage, struct stet_error *err) {
+	return store_old(stage, false, err);
 }
 
-static int play_shelve_relaxed(struct stage *stage, struct stet_error *err) {
-	return shelve(stage, true, err);
+static int play_store_old_relaxed(struct stage *stage, struct stet_error *err) {
+	return store_old(stage, true, err);
 }
 
-static void open_shelf(struct stage *stage) {
-	assert_int_equal(shelve(stage, false, NULL), 0);
+static void open_stored(struct stage *stage) {
+	assert_int_equal(store_old(stage, false, NULL), 0);
 }
 
 /* A version that cannot be stored or loaded is missing, and nothing else fails. */
-static int play_wrap(struct stage *stage, struct stet_error *err) {
+static int play_archive(struct stage *stage, struct stet_error *err) {
 	(void)err;
 	(void)st_versions_archive(&stage->writes.versions);
 	return 0;
 }
 
-static int play_shelf(struct stage *stage, struct stet_error *err) {
+static int play_stored(struct stage *stage, struct stet_error *err) {
 	(void)err;
 	struct st_hash hash = hash_of(OLD), other = hash_of(LONG);
 	st_auto(st_buf) bytes = ST_BUF_INIT;
@@ -494,29 +494,29 @@ static const struct scene scenes[] = {
      .before = OLD,
      .after = "new",
      .beside = "real/sub/"},
-	{.name = "replace and shelve",
+	{.name = "replace and store the old version",
      .lay = lay_file,
-     .play = play_shelve,
+     .play = play_store_old,
      .file = "a.txt",
      .before = OLD,
      .after = "new"},
-	{.name = "replace and shelve, relaxed",
+	{.name = "replace and store the old version, relaxed",
      .lay = lay_index,
-     .play = play_shelve_relaxed,
+     .play = play_store_old_relaxed,
      .file = "a.txt",
      .before = OLD,
      .after = "new"},
-	{.name = "wrap",
+	{.name = "archive",
      .lay = lay_file,
-     .open = open_shelf,
-     .play = play_wrap,
+     .open = open_stored,
+     .play = play_archive,
      .file = "a.txt",
      .before = "new",
      .after = "new"},
-	{.name = "shelf",
+	{.name = "load a version",
      .lay = lay_file,
-     .open = open_shelf,
-     .play = play_shelf,
+     .open = open_stored,
+     .play = play_stored,
      .file = "a.txt",
      .before = "new",
      .after = "new"},

@@ -226,7 +226,7 @@ static void lines_that_were_not_sent_are_shown_before_they_go(void **state) {
 		char name[16];
 		snprintf(name, sizeof name, "%zu.md", i);
 		dir_write(host->dir, name, text);
-		/* That a hash is known, and the headings, proves nothing. */
+		/* A hash and the headings prove nothing. */
 		call(host, "text_inspect", "{'filePath': '%s'}", name);
 		const char *hash = hash_of_answer();
 		refuse(host, STET_E_CONFLICT, "text_patch",

@@ -1,4 +1,4 @@
-/* Finding text: line ends of any kind, whole, against a slow search that is plainly right. */
+/* Finding text with line ends of any kind, compared with a slow search that is plainly right. */
 #include "lib/test.h"
 #include "text/find/find.h"
 

@@ -1,4 +1,4 @@
-/* Who may talk to the HTTP server. */
+/* The checks of an HTTP request before it is handled: host, origin, token. */
 #include "net/gate.h"
 
 #include <unistd.h>

@@ -63,7 +63,7 @@ static void the_first_files_are_kept_and_all_are_counted(void **state) {
 			assert_int_equal(file.lines, files[i].lines);
 			assert_int_equal(file.why != NULL, files[i].stopped);
 			assert_int_equal(file.hits != NULL, files[i].lines % 3 == 0);
-			/* Behind the first ones, not all are there. */
+			/* After the first ones, some are missing. */
 			if (found.most > 0 && complete == found.most)
 				break;
 		}

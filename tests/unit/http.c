@@ -245,7 +245,7 @@ static void a_modern_request_stands_alone(void **state) {
 	assert_null(client_header(&client, "Mcp-Session-Id"));
 	assert_int_equal(client_post(&client, WORK_HEADERS, WORK(""), &answer), 200);
 	expect(&answer, "done");
-	/* What the era does not have. */
+	/* Requests that this era does not have. */
 	assert_int_equal(client_post(&client, MODERN_HEADERS("ping"), MODERN("ping", ""), &answer),
 	                 404);
 	expect(&answer, "-32601");
@@ -325,7 +325,7 @@ static void what_belongs_to_no_request_goes_to_the_sessions_stream(void **state)
 	                             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}",
 	                             &event),
 	                 202);
-	/* Before there is a stream it is kept. */
+	/* Without a stream, the event is kept. */
 	st_mcp_server_lists_changed(host.server, ST_MCP_TOOLS_CHANGE);
 	assert_true(client_request(&stream, "GET", "/mcp", headers, NULL));
 	assert_int_equal(client_head(&stream), 200);
@@ -590,7 +590,7 @@ static void what_is_clear_is_answered_however_it_comes(void **state) {
 	set_up(&host);
 	assert_int_equal(converse(&host, ST_STR(HEALTH), &status), 1);
 	assert_int_equal(status, 200);
-	/* One behind the other, and the second only after the first. */
+	/* Two requests in one packet: the server answers the second only after the first. */
 	assert_int_equal(
 		converse(&host, ST_STR(RAW_CHUNKS("1\r\n{\r\n1\r\n}\r\n0\r\n\r\n") HEALTH), &status), 2);
 	assert_int_equal(status, 200);
@@ -708,7 +708,7 @@ static void slow_and_idle_clients_are_dropped(void **state) {
 	}
 	assert_true(dropped);
 	assert_true(client_is_dropped(&idle, 5000));
-	/* One that waits for its answer is neither. */
+	/* A client that waits for its answer is neither idle nor slow. */
 	assert_int_equal(client_head(&busy), 200);
 	client_close(&idle);
 	client_close(&slow);

@@ -170,7 +170,7 @@ static void lru_cache_evicts_old_entries(void **state) {
 	assert_string_equal(newest, "d59/AGENTS.md");
 	assert_string_equal(oldest, "d10/AGENTS.md");
 
-	/* Use counts, not age. */
+	/* The least recently used entry goes, not the oldest. */
 	ask(host, "d10/x");
 	assert_int_equal(cached(host, &newest, &oldest), 50);
 	assert_string_equal(newest, "d10/AGENTS.md");
@@ -884,7 +884,7 @@ static void without_memory_it_fails_and_then_gives_everything(void **state) {
 		alloc_fail_at(n);
 		int code = stet_instructions_for_path(host->session, "a/b/x", &list, NULL);
 		failed = alloc_has_failed();
-		/* Only the caches may do without. */
+		/* Only the caches may work without the memory. */
 		assert_true(code == 0 || (failed && code == STET_E_NOMEM));
 		assert_true((code == 0) == (list != NULL));
 	}

@@ -85,7 +85,7 @@ static void a_full_set_forgets_the_smallest_but_not_the_newest(void **state) {
 	assert_false(st_intervals_contains(&set, 50, 50));
 	assert_true(st_intervals_contains(&set, 500000000, 500000000));
 
-	/* What joins a neighbour needs no room. */
+	/* An interval that joins a neighbour needs no room. */
 	add(&set, 100, 1500);
 	assert_true(st_intervals_contains(&set, 100, 1500));
 	assert_int_equal(set.count, ST_INTERVALS_MAX - 1);
@@ -102,7 +102,7 @@ static void without_memory_the_set_stays_what_it_was(void **state) {
 		add(&set, 10 * set.count, 10 * set.count);
 	alloc_fail_at(1);
 	assert_false(st_intervals_add(&set, 99, 99));
-	/* What joins a neighbour needs no memory. */
+	/* An interval that joins a neighbour needs no memory. */
 	assert_true(st_intervals_add(&set, 71, 75));
 	assert_true(alloc_has_failed());
 	assert_int_equal(set.count, 8);

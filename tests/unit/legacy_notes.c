@@ -204,7 +204,7 @@ static void what_was_stored_is_not_stored_again(void **state) {
 	add_no(&notes, 2);
 	put(dir, &notes);
 	assert_int_equal(logged(dir), 4);
-	/* Others of the same length are others. */
+	/* Different notes of the same length count as different. */
 	legacy_begin(&other, 8);
 	for (int i = 0; i < 3; i++)
 		add_no(&other, i);

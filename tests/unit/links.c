@@ -28,7 +28,7 @@ static void another_file_is_a_modified_one(void **state) {
 	expect_standing(host, "l", "modified");
 	assert_string_equal(stet_answer_content(host->answer, NULL), "beta\n");
 	assert_non_null(strstr(stet_answer_diff(host->answer, NULL), "-alpha\n+beta\n"));
-	/* To have asked changes nothing, neither for the link nor for the files. */
+	/* A check changes nothing, neither for the link nor for the files. */
 	expect_standing(host, "l", "modified");
 	expect_standing(host, "one", "clean");
 	expect_standing(host, "two", "untracked");

@@ -415,7 +415,7 @@ static void a_line_that_is_too_long_is_refused_by_its_id(void **state) {
 	say_long_line(server.in, "", size, "\n");
 	hear(server.out, &line);
 	assert_non_null(strstr(line.ptr, "\"id\":null,\"error\":{\"code\":-32600"));
-	/* And one that does not even end. */
+	/* The same with a line that has no end. */
 	say_long_line(server.in, "", size, "");
 	close(server.in);
 	hear(server.out, &line);

@@ -10,7 +10,7 @@ static const char *find(struct st_str bytes, struct st_str hay) {
 	return st_needle_find(&needle, hay);
 }
 
-/* The hay has a size of its own in memory, so that a sanitizer sees who looks beyond it. */
+/* The hay has memory of exactly its size, so that a sanitizer notices a read beyond it. */
 static void check(struct st_str bytes, struct st_str hay) {
 	char *copy = malloc(hay.len ? hay.len : 1);
 	assert_non_null(copy);

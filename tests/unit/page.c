@@ -1,4 +1,4 @@
-/* What people look at: sections made from the log, the conflicts and the counts. */
+/* The sections of the page, made from the log, the conflicts and the counts. */
 #include "core/page/page.h"
 
 #include "fs/versions/rescued.h"
@@ -143,7 +143,7 @@ static void now_names_who_works_on_what(void **state) {
 	stet_session_close(opened.alice);
 	stet_session_close(opened.bob);
 	stet_workspace_close(opened.ws);
-	/* Another process shows it. */
+	/* Another process reports the same. */
 	yyjson_doc_free(opened.doc);
 	open_both(&opened, dir);
 	yyjson_val *now = section(&opened, "now", NULL);

@@ -727,7 +727,7 @@ static void an_undo_after_a_restart_finds_the_old_bytes(void **state) {
 	assert_string_equal(dir_read(host->dir, "a.c"), "one\n");
 }
 
-/* Of all of them but the last, memory has no copy any more. */
+/* Memory holds a copy of the last version only. */
 static void writes_are_taken_back_one_after_the_other(void **state) {
 	struct host *host = *state;
 	enum { WRITES = 8 };

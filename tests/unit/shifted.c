@@ -181,7 +181,7 @@ static void a_model_of_lines_agrees(void **state) {
 		add_code(&whole, &text, blank, 0);
 		add_code(&given, &old, blank, 0);
 		add_code(&fresh, &new, blank, 0);
-		/* An exact match is another matter; blank lines alone are no place. */
+		/* An exact match is not shifted, and blank lines alone do not match. */
 		if (is_all_blank(&old) || strstr(whole.ptr, given.ptr))
 			continue;
 

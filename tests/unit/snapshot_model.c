@@ -20,7 +20,7 @@ static const char *const paths[] = {"a.c",     "b.md",    "c.go",    "sub/d.c",
                                     "sub/e.h", "sub/f.c", "lib/d.c", "lib/e.h"};
 enum { PATHS = sizeof paths / sizeof *paths, TEXT_MAX = 64 };
 
-/* Sessions whose snapshots are looked at, and those that only act. */
+/* Sessions whose snapshots the test checks, and those that only act. */
 enum { AGENT, OTHER, VIEWERS, CLI = VIEWERS, HOOK, ACTORS };
 
 static const char *const names[ACTORS] = {"agent", "other", "cli", "claude:1f2e"};

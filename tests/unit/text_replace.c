@@ -269,14 +269,14 @@ static void what_the_log_does_not_show_was_not_made_before(void **state) {
 	restart(host);
 	/* Another edit, although its new text is there. */
 	refuse(host, STET_E_NO_MATCH, TOOL, "{'filePath': 'a.txt', 'oldText': 'uno', 'newText': '1'}");
-	/* It was made, but does not stand. */
+	/* The edit was made, but is not in the file any more. */
 	call(host, TOOL, "{'filePath': 'a.txt', 'oldText': '1', 'newText': 'eins'}");
 	restart(host);
 	refuse(host, STET_E_NO_MATCH, TOOL, "{'filePath': 'a.txt', 'oldText': 'one', 'newText': '1'}");
 	/* Another file's log does not count. */
 	dir_write(host->dir, "b.txt", "1 two\n");
 	refuse(host, STET_E_NO_MATCH, TOOL, "{'filePath': 'b.txt', 'oldText': 'one', 'newText': '1'}");
-	/* Where nothing is kept there is no log. */
+	/* Without a state directory there is no log. */
 	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_STATE, 0, NULL), 0);
 	refuse(host, STET_E_NO_MATCH, TOOL, "{'filePath': 'a.txt', 'oldText': '1', 'newText': 'eins'}");
 }

@@ -237,7 +237,7 @@ static void check(struct try *try, enum fault_kind kind) {
 		complain(try, "not what it should be without a fault");
 	stet_free(try->answer);
 	try->answer = NULL;
-	/* Other tests check rescued bytes and notices. */
+	/* Ignore rescued bytes and notices: other tests check them. */
 	for (char *notice; (notice = stet_workspace_notice(try->host->ws)); stet_free(notice))
 		;
 }

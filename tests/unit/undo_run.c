@@ -154,7 +154,7 @@ static void write_through_stet(struct host *host, int file, const struct text *t
 	print_text(text, bytes);
 	if (dir_has(host->dir, name_of(file)))
 		call(host, "read_file", "{'path': '%s'}", name_of(file));
-	/* A session that saw a file which is gone is told so once. */
+	/* stet tells a session once that a file which it saw is gone. */
 	if (text->exists && try_call(host, "write_file", "{'path': '%s', 'content': %s}", name_of(file),
 	                             quoted(st_str(bytes))) < 0)
 		call(host, "write_file", "{'path': '%s', 'content': %s}", name_of(file),

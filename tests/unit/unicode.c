@@ -1,4 +1,4 @@
-/* Folding and width: what utf8proc knows, and bytes it does not. */
+/* Folding and width, as utf8proc has them, and of bytes that are not UTF-8. */
 #include "base/unicode.h"
 #include "lib/test.h"
 

@@ -1,4 +1,7 @@
-/* The shelf: earlier versions come back as they were, or not at all, and take no more room than they may. */
+/*
+ * Earlier versions of files: they come back as they were or not at all, and take no
+ * more room than they may.
+ */
 #include "fs/versions/versions.h"
 
 #include <limits.h>
@@ -41,7 +44,7 @@ static bool has(struct bench *bench, const char *text) {
 }
 
 /* Replace a.txt. */
-static int try_replace(struct bench *bench, const char *old, const char *new, bool *shelved) {
+static int try_replace(struct bench *bench, const char *old, const char *new, bool *stored) {
 	struct st_hash hash = hash_of(old);
 	const struct st_commit request = {.path = ST_STR("a.txt"),
 	                                  .bytes = st_str(new),
@@ -50,16 +53,16 @@ static int try_replace(struct bench *bench, const char *old, const char *new, bo
 	                                  .relaxed = true};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	int code = st_commit(&bench->root, &bench->writes, &request, &done, NULL);
-	if (shelved)
-		*shelved = done.archived;
+	if (stored)
+		*stored = done.archived;
 	return code;
 }
 
-/* Whether the old version is on the shelf. */
+/* Whether the old version is among the moved files. */
 static bool replace(struct bench *bench, const char *old, const char *new) {
-	bool shelved;
-	assert_int_equal(try_replace(bench, old, new, &shelved), 0);
-	return shelved;
+	bool stored;
+	assert_int_equal(try_replace(bench, old, new, &stored), 0);
+	return stored;
 }
 
 /* A text of a thousand bytes. */
@@ -204,7 +207,10 @@ static void what_is_spoilt_is_no_version(void **state) {
 	assert_int_equal(dir_count(dir, ".stet/moved"), ROOM + 0);
 }
 
-/* Who comes late may leave anything; what is behind it on the shelf is wrapped all the same. */
+/*
+ * A late writer may leave anything in a moved file; the files after it are archived all
+ * the same.
+ */
 static void what_cannot_be_read_is_in_nobodys_way(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -252,7 +258,7 @@ static void some_files_stay_where_they_are(void **state) {
 }
 
 /* Where stet may keep nothing, files are written all the same. */
-static void without_a_shelf_nothing_is_shelved(void **state) {
+static void without_a_state_directory_nothing_is_stored(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
 	assert_int_equal(mkdir(dir_at(dir, ".stet"), 0755), 0);
@@ -267,7 +273,7 @@ static void without_a_shelf_nothing_is_shelved(void **state) {
 	assert_int_equal(dir_count(dir, "."), 2);
 }
 
-/* To look for a version is no reason to make a directory. */
+/* Looking for a version makes no directory. */
 static void looking_makes_nothing(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -340,7 +346,7 @@ static void write_on_a_small_disk(const struct dir *dir) {
 		new[i] = 'b';
 		hold(try_replace(&bench, old, new, NULL) == 0, "there is room for a write");
 		memcpy(old, new, SIZE);
-		/* At times nobody has time to wrap. */
+		/* Sometimes no process gets to archive. */
 		while (i % 4 != 0 && st_versions_archive(&bench.writes.versions))
 			continue;
 	}
@@ -411,7 +417,7 @@ static void a_directory_among_the_versions_is_in_nobodys_way(void **state) {
 }
 
 /* One inaccessible directory does not affect the other, and is reported. */
-static void shelve_behind_a_closed_door(const struct dir *dir) {
+static void store_behind_a_closed_door(const struct dir *dir) {
 	with_bench(dir);
 	hold(put(&bench, "other"), "put a version");
 	dir_write(dir, "a.txt", "old");
@@ -421,8 +427,8 @@ static void shelve_behind_a_closed_door(const struct dir *dir) {
 	hold(!put(&bench, "other one"), "it cannot be put there");
 	st_autofree char *notice = st_write_next_notice(&bench.writes);
 	hold(notice && strstr(notice, "cannot be stored below .stet"), "and that is said");
-	bool shelved = false;
-	hold(try_replace(&bench, "old", "new", &shelved) == 0 && shelved,
+	bool stored = false;
+	hold(try_replace(&bench, "old", "new", &stored) == 0 && stored,
 	     "a replaced file can still be moved");
 	hold(has(&bench, "old"), "and comes back");
 	hold(fchmodat(dir->fd, ".stet/versions", 0700, 0) == 0, "chmod");
@@ -432,12 +438,12 @@ static void shelve_behind_a_closed_door(const struct dir *dir) {
 static void a_closed_door_is_not_the_end(void **state) {
 	const struct dir *dir = *state;
 	assert_int_equal(chmod(dir->path, 0777), 0);
-	child_as_nobody(dir, shelve_behind_a_closed_door);
+	child_as_nobody(dir, store_behind_a_closed_door);
 }
 
 /* ---- writers that come late ---- */
 
-static void a_late_write_to_a_shelved_file_is_kept(void **state) {
+static void a_late_write_to_a_moved_file_is_kept(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
 	char path[64];
@@ -457,8 +463,11 @@ static void a_late_write_to_a_shelved_file_is_kept(void **state) {
 	assert_string_equal(dir_read(dir, "a.txt"), "new");
 }
 
-/* Nor is one missed because the file went off the shelf meanwhile, and that alone is none. */
-static void to_wrap_a_file_is_no_late_write(void **state) {
+/*
+ * A late write is noticed although the file was archived meanwhile; archiving alone is
+ * no late write.
+ */
+static void archiving_a_file_is_no_late_write(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
 	for (int late = 0; late < 2; late++) {
@@ -479,7 +488,7 @@ static void to_wrap_a_file_is_no_late_write(void **state) {
 	}
 }
 
-/* One that writes as many bytes as there were and puts the time back, and whose file goes off the shelf then. */
+/* A late write of the same length that puts the time back; then the file is archived. */
 static void a_late_write_that_hides_is_found(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -577,7 +586,7 @@ static void what_was_left_half_written_goes(void **state) {
 static void short_lives_make_room_as_well(void **state) {
 	const struct dir *dir = *state;
 	enum { LIVES = 400, MAX = 60000 };
-	/* Never more than there is room for, whoever looks when. */
+	/* At no moment is there more than the limit. */
 	for (int i = 0; i < LIVES; i++) {
 		with_bench(dir);
 		bench.writes.versions.max = MAX;
@@ -597,7 +606,7 @@ int main(void) {
 		claim(what_is_spoilt_is_no_version),
 		claim(what_cannot_be_read_is_in_nobodys_way),
 		claim(some_files_stay_where_they_are),
-		claim(without_a_shelf_nothing_is_shelved),
+		claim(without_a_state_directory_nothing_is_stored),
 		claim(looking_makes_nothing),
 		claim(what_was_removed_is_made_again),
 		claim(what_was_renamed_is_not_ours_any_more),
@@ -607,8 +616,8 @@ int main(void) {
 		claim(a_limit_on_files_costs_no_version),
 		claim(a_directory_among_the_versions_is_in_nobodys_way),
 		claim(a_closed_door_is_not_the_end),
-		claim(a_late_write_to_a_shelved_file_is_kept),
-		claim(to_wrap_a_file_is_no_late_write),
+		claim(a_late_write_to_a_moved_file_is_kept),
+		claim(archiving_a_file_is_no_late_write),
 		claim(a_late_write_that_hides_is_found),
 		claim(the_least_recently_used_go),
 		claim(what_is_too_old_goes),

@@ -1,4 +1,4 @@
-/* The walk: what git would list, at any depth, in any company. */
+/* The walk: it lists what git lists, at any depth, while other processes change the tree. */
 #include "fs/tree/walk.h"
 #include "lib/alloc.h"
 #include "lib/run.h"
@@ -306,7 +306,7 @@ static void rules_that_are_too_large_are_told(void **state) {
 
 static void an_unreadable_directory_is_told(void **state) {
 	const struct dir *dir = *state;
-	/* Root reads everything: be somebody else. */
+	/* Root may read everything, so become another user. */
 	bool is_root = geteuid() == 0;
 	if (is_root)
 		assert_int_equal(chown(dir->path, 65534, 65534) | seteuid(65534), 0);
@@ -408,7 +408,7 @@ static int count_only(void *data, const struct st_walk_entry *entry, struct stet
 	return 0;
 }
 
-/* As on an old kernel, or in a sandbox that never heard of the call. */
+/* As on an old kernel, or in a sandbox that does not know the call. */
 static bool forbid_openat2(void) {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -506,7 +506,7 @@ static void a_root_that_is_no_directory_is_an_error(void **state) {
 	assert_int_equal(st_walk_run(&how, -1, &err), STET_E_IO);
 }
 
-/* Somebody who keeps making, moving, linking and removing. */
+/* A process that keeps making, moving, linking and removing files. */
 struct storm {
 	const struct dir *dir;
 	atomic_bool over;

@@ -458,7 +458,7 @@ static void polling_finds_the_same(void **state) {
 	assert_int_equal(unlink(dir_at(dir, "sub/b")), 0);
 	dir_write(dir, "new/deep/c", "1");
 	watching_await(&watching, 3);
-	/* And the next looks find nothing else. */
+	/* The next checks find nothing else. */
 	watching_run(&watching, 200);
 	assert_int_equal(watching_count(&watching, "change", "a"), 1);
 	assert_int_equal(watching_count(&watching, "unlink", "sub/b"), 1);
@@ -837,7 +837,7 @@ static void test_cookie(void **state) {
 	watching_stop(&watching);
 }
 
-/* To watch is no reason to make a directory: without one, an empty queue proves as much. */
+/* Watching makes no directory: without one, an empty queue proves as much. */
 static void test_no_place_for_a_cookie(void **state) {
 	struct dir *dir = *state;
 	struct watching watching;

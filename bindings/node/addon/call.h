@@ -123,7 +123,7 @@ struct stet_session *call_session(struct call *call);
 /** Throw the error of a call that failed. Returns NULL, as all results of calls that throw. */
 napi_value call_throw(struct call *call, int code, napi_value answer);
 
-/** undefined, or throw if the code is negative. */
+/** Return undefined, or throw if the code is negative. */
 napi_value call_done(struct call *call, int code);
 
 /** Wrap an object that the library made. Throws, and frees it, if that fails or the code is negative. */

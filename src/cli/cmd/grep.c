@@ -56,7 +56,7 @@ static struct stet_json *call_args(const struct options *options, const struct a
 		if (has_option(args, flags[i].option))
 			stet_json_set_bool(json, flags[i].pointer, 1);
 	}
-	/* Without --session nobody asks again what was seen. */
+	/* Without --session, no later call depends on what was seen. */
 	if (!options->session)
 		stet_json_set_bool(json, "/record", 0);
 	if (!options->json)

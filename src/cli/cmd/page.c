@@ -140,8 +140,8 @@ const struct command page_command = {
 		"it in the browser if there is a desktop. Ends on a signal.\n\n"
 		"The page reads the log and the state that the agents' own stet processes write, so it can "
 		"be started at any time. The address holds a token that is valid until the command ends; "
-		"who has the address sees the files' history. Only this machine can reach the page, unless "
-		"--listen says otherwise.\n\n"
+		"anybody who has the address sees the files' history. Only this machine can reach the page, "
+		"unless --listen says otherwise.\n\n"
 		"The page changes nothing without --allow-undo; with it, each undo is previewed first. "
 		"stet serve --page adds the page to an MCP server. stet top shows the same in a terminal.",
 	.max = -1,

@@ -106,7 +106,10 @@ static void remove_parents(const char *path, const char *made) {
 	free(dir);
 }
 
-/* Move the file away, look at it once more, and only then delete it: a client may have written meanwhile. */
+/*
+ * Move the file away, compare it once more, and only then delete it: a client may have
+ * written to it.
+ */
 int config_file_delete(struct config_file *file, const char *made) {
 	char from[4096], away[4096 + 32];
 	snprintf(from, sizeof from, "%s/%s", file->dir, file->name);

@@ -175,7 +175,7 @@ struct table_span {
 	bool found;
 	size_t from;
 	size_t to;
-	/** The pair that was looked for. */
+	/** The pair that the search found. */
 	bool has_pair;
 	struct line pair;
 };

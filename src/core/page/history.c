@@ -173,7 +173,7 @@ int st_page_run(struct st_page *page, struct stet_error *err) {
 
 /* ---- any two versions ---- */
 
-/* Read a hash; none is no file. */
+/* Read a hash; without one, the file did not exist. */
 static int read_version(const struct st_page *page, const char *name, struct st_version *version,
                         struct stet_error *err) {
 	const char *text = st_page_text(page, name);

@@ -56,7 +56,7 @@ static bool parse_record(struct st_str record, struct st_changed_file *file) {
 	if (sscanf(text, ":%o %o %64[0-9a-f] %64[0-9a-f] %c", &from, &to, before, after, &status) != 5)
 		return false;
 	take_side(&file->base, from, before);
-	/* An entry with conflicts: the disk has what they became so far. */
+	/* An entry with conflicts: the file on the disk is the current attempt to resolve them. */
 	if (status == 'U')
 		file->now.mode = S_IFREG | 0644;
 	else

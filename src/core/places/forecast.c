@@ -205,7 +205,7 @@ static int compare_renamed(struct comparing *comparing,
 		                   "is renamed in one and removed in the other", err);
 	const struct st_changed_file *there =
 		a && b ? NULL : st_changed_find(comparing->sides[other].changed, a ? a : b);
-	/* Both renamed it, and one put a link in its place: git takes it so, too. */
+	/* Both sides renamed it, and one put a link in its place: git treats it alike. */
 	bool both = there && S_ISREG(entries[other]->now.mode) != S_ISREG(entries[0]->base.mode);
 	if (both &&
 	    has_below(comparing->sides[!other].changed, comparing->sides[other].changed, file.path))

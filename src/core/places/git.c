@@ -295,7 +295,7 @@ static int begin_batch(struct st_git *git, struct stet_error *err) {
 	return st_fail_errno(err, failed, "git cannot be started");
 }
 
-/* Read up to the end of the first line, and what comes with it. */
+/* Read until the first line is complete; more may have arrived with it. */
 static int read_head(struct st_git *git, struct st_buf *out, size_t *len, struct stet_error *err) {
 	for (;;) {
 		const char *end = out->len ? memchr(out->ptr, '\n', out->len) : NULL;

@@ -91,7 +91,7 @@ static int open_file(struct st_registry *registry, int dirfd, struct stet_error 
 	code = st_db_open(dirfd, wal, &registry->db, err);
 	if (code < 0)
 		return registry->db && st_db_is_damaged(registry->db) ? 2 : code;
-	/* The caller tries again later: nobody waits for the registry. */
+	/* The caller tries again later instead of waiting for the registry. */
 	st_db_wait(registry->db, 0);
 	code = check_schema(registry->db, err);
 	if (code == 1)

@@ -77,7 +77,10 @@ struct storing {
 	const struct changes *sent;
 	/* The number here of the last task. */
 	int64_t last;
-	/* Whether to store what others of this place may have stored; whether anything is new. */
+	/*
+	 * Whether to store tasks that another process of this place may have stored; whether
+	 * anything is new.
+	 */
 	bool always, differs;
 	size_t refused, lost;
 	int64_t refused_task, lost_task;
@@ -178,7 +181,7 @@ static int receive_some(struct st_shared *shared, struct st_hub *hub, struct see
 	struct received received = {0};
 	int64_t since = shared->since;
 	int count = st_hub_receive_tasks(hub, &since, shared->past_ns, copy_task, &received, err);
-	/* The hub was restored meanwhile: drop the tasks received so far. */
+	/* The hub was restored from a backup: drop the tasks received so far. */
 	if (since < shared->since)
 		seen->count = 0;
 	int code = count < 0 ? count : note_seen(seen, &received, err);

@@ -75,7 +75,7 @@ struct st_uplink {
 
 /* ---- events between registry and hub ---- */
 
-/* Owned copies of events: nobody waits for the network with the registry locked. */
+/* Owned copies of events: no process waits for the network with the registry locked. */
 struct batch {
 	struct copied {
 		int64_t place;
@@ -314,7 +314,7 @@ static int store_place(struct st_uplink *uplink, struct listed *item, int64_t no
                        struct stet_error *err) {
 	struct st_places *places = uplink->places;
 	int64_t id = 0;
-	/* Nobody else may speak for this machine. */
+	/* Only one process may send for this machine. */
 	if (st_str_eq(item->place.machine, st_str(places->machine)) ||
 	    uplink->known_count == PLACES_MAX)
 		return 0;
@@ -453,7 +453,7 @@ static struct question *take_questions(struct st_uplink *uplink) {
 	return first;
 }
 
-/* A claim that nobody waits for any more holds all the same: say so. */
+/* The hub granted a claim after its caller stopped waiting: the claim holds, so report it. */
 static void answer(struct st_uplink *uplink, struct question *question, int code) {
 	pthread_mutex_lock(&uplink->lock);
 	bool abandoned = question->abandoned;

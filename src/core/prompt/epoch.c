@@ -56,7 +56,7 @@ struct epoch {
 	struct st_key_places succeeded;
 	struct st_cut cut;
 	struct st_compact_report report;
-	/** What an earlier cut said that it left out. */
+	/** The counts that an earlier cut gave of what it left out. */
 	struct st_compact_report before;
 	struct fate *fates;
 	/** Units; SIZE_MAX for none: the last request, the newest exchange, the model's words before the request. */
@@ -523,7 +523,7 @@ static void read_before(struct epoch *epoch, struct st_str text) {
 	}
 }
 
-/* Take up what our own messages of earlier cuts say. */
+/* Read the facts in our own messages of earlier cuts. */
 static int read_own(struct epoch *epoch, struct stet_error *err) {
 	int code = 0;
 	for (size_t i = 0; i < epoch->list.unit_count && code == 0; i++) {
@@ -581,7 +581,7 @@ static size_t take_room(struct epoch *epoch, size_t i, struct share *share) {
 	return taken;
 }
 
-/* Fit a unit to its share and what it took beside. Returns what it costs of the share. */
+/* Fit a unit to its share and the tokens it took beside it. Returns its cost to the share. */
 static size_t fit_share(struct epoch *epoch, size_t i, const struct share *share, size_t taken) {
 	size_t cost = i == SIZE_MAX ? 0 : fit_unit(epoch, i, share->got + taken);
 	return cost > taken ? cost - taken : 0;

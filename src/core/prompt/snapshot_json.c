@@ -42,7 +42,7 @@ static int64_t read_time(yyjson_val *value) {
 	return (int64_t)timegm(&time) * 1000000000;
 }
 
-/* Nothing is said about a file whose status the program left out, as of one that it created. */
+/* A file whose status the program left out gets no remark, like one that it created. */
 static enum st_file_status read_status(yyjson_val *value) {
 	for (int status = 0; status < ST_FILE_STATUSES; status++) {
 		if (yyjson_equals_str(value, st_file_status_name((enum st_file_status)status)))

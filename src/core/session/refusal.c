@@ -240,7 +240,7 @@ static int ask_to_read(const struct st_change_attempt *attempt, struct stet_erro
 	           : st_fail_nomem(err);
 }
 
-/* Beside what changed; a whole-file write cannot keep these bytes. */
+/* Added to the diff: a whole-file write cannot keep these bytes. */
 #define LOSSY_SENTENCE \
 	" It has bytes that are not UTF-8, which you were sent as U+FFFD; only edit_file keeps them."
 
@@ -276,7 +276,7 @@ static int show_diff(const struct st_change_attempt *attempt, struct st_str old,
 	st_session_add_link(attempt->session, change->path, attempt->path);
 	seen->change_shown = !report.truncated;
 	seen->write_refused |= writes;
-	/* This refusal said what would be dropped of this version: do not refuse again for that. */
+	/* This refusal named the lines of this version that would go: do not refuse again for them. */
 	seen->drop_warned = asks;
 	return 0;
 }

@@ -78,7 +78,7 @@ static int diff_of_removal(const struct st_change *change, struct st_str old, st
 	int code = st_diff_init(diff, old, new, err);
 	if (code < 0 || change->restores || diff->count == 0)
 		return code;
-	/* One hunk over everything that changes: a heading that is named may go with what it heads. */
+	/* One hunk over everything that changes: a named heading may go together with its section. */
 	struct st_hunk removed = unnamed_hunk(change), last = diff->hunks[diff->count - 1];
 	size_t start = diff->hunks[0].old_start, end = last.old_start + last.old_count;
 	if (removed.old_start < start)

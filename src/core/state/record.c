@@ -340,8 +340,8 @@ static void add_present(struct record *record, const char *path, const struct st
 }
 
 /*
- * After a change by the session's own tool, what it read before is no measure of what others
- * change: the file counts as unread, until the session reads it again.
+ * After a change by the session's own tool, its earlier read cannot show what others
+ * change: the file counts as unread until the session reads it again.
  */
 static void forget_read(struct record *record, const char *path, bool changes) {
 	if (changes)
@@ -352,7 +352,10 @@ static void forget_read(struct record *record, const char *path, bool changes) {
 static void record_present(struct record *record, const struct mention *mention,
                            const struct st_place *place, const struct st_file *file) {
 	const struct st_version now = st_file_version(file);
-	/* A tool that failed has shown nobody the file: a change by others must stay marked. */
+	/*
+	 * A tool that failed has not shown the file to the model: a change by others must stay
+	 * marked.
+	 */
 	if (record->failed) {
 		add_present(record, place->path, &now);
 		return;

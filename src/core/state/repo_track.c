@@ -248,7 +248,7 @@ static struct st_tracked apply_event(const struct st_tracked *known,
 	/* A moved file is as known as it was under its old name. */
 	if (event->moved && known && known->version.exists)
 		return file;
-	/* Who reads a version that others made did not make it. */
+	/* A session that only reads a version of others did not make it. */
 	if (event->kind != ST_EVENT_READ)
 		file.who = event->who;
 	else if (!st_version_eq(&file.known, &event->after))

@@ -237,7 +237,7 @@ static int fail_for_id(const struct st_run *run, const struct st_run_query *quer
 	return st_fail(err, STET_E_NOT_FOUND, "Write %lld is not among those that you asked for.", id);
 }
 
-/* "of session "a" in story "b"", as far as they were asked for. */
+/* " of session "a" in story "b"", as far as the query names them. */
 static void describe_query(const struct st_run_query *query, struct st_buf *out) {
 	if (query->path)
 		st_buf_addf(out, " of %s", st_quoted(query->path));

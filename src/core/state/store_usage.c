@@ -1,4 +1,4 @@
-/* What sessions called, and how many tokens they were sent. */
+/* The tools that sessions called, and how many tokens stet sent them. */
 #include "core/state/store.h"
 
 int st_store_usage_add(struct st_store *store, const struct st_usage_entry *entry,

@@ -88,7 +88,7 @@ leave_file(struct st_run_result *result, enum st_run_outcome outcome, const char
 	return 0;
 }
 
-/* For a message that is a sentence of its own. */
+/* The message is a sentence of its own. */
 static int leave_failed(struct st_run_result *result, const struct stet_error *why) {
 	size_t len = strlen(why->message);
 	return leave_file(result, ST_RUN_IMPOSSIBLE, "%.*s",
@@ -132,7 +132,7 @@ static bool set_bytes(struct content *content, struct st_str bytes) {
 
 /* ---- one step ---- */
 
-/* What a step may answer besides 0 and a code: the file is left as it is. */
+/* A further return value of a step, besides 0 and a code: the file is left as it is. */
 enum { LEFT = 1 };
 
 static int leave_lost(struct st_run_result *result, const char *which) {
@@ -140,7 +140,7 @@ static int leave_lost(struct st_run_result *result, const char *which) {
 	return LEFT;
 }
 
-/* Nobody came after the step. */
+/* No other write came after the step. */
 static int put_back(struct stet_workspace *ws, const char *path, const struct step *step,
                     struct content *now, struct st_run_result *result, struct stet_error *err) {
 	if (!step->before->exists) {
@@ -296,7 +296,7 @@ static int apply_change(struct stet_session *session, const struct st_change *ch
 	session->undoing = *undoing;
 	int code = st_change_apply(session, change, answer, why);
 	session->undoing = (struct st_undoing){0};
-	/* Nobody was shown what is there now. */
+	/* No answer has shown the current version to the caller. */
 	st_tracker_forget(&session->tracker, change->path);
 	pass_notices(session, answer);
 	stet_answer_free(answer);

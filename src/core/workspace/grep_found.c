@@ -9,7 +9,7 @@
 #define FILES_MAX ((size_t)1'000'000)
 #define PATH_BYTES_MAX ((size_t)128 << 20)
 
-/* What few files have. */
+/* The members of an item that few files have. */
 struct rarity {
 	const char *why;
 	struct st_grep_hits *hits;

@@ -46,7 +46,7 @@ struct searcher {
 	struct st_buf bytes;
 	struct batch batch;
 	size_t states[ST_GREP_STATES];
-	/* What becomes of the file at hand. */
+	/* What happens to the current file. */
 	enum st_grep_state state;
 	/* Where its text begins in it, and how many of its lines are before `counted_to` in the text. */
 	size_t text_at;

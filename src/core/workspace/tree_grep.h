@@ -56,7 +56,7 @@ struct st_tree_grep {
 	const struct st_pattern *pattern;
 	/** Of enum st_grep_flags. */
 	unsigned flags;
-	/** Whether a file matches is all that is asked. */
+	/** Find out only whether a file matches. */
 	bool first_only;
 	/** Instead of ST_GREP_FILE_MS and ST_GREP_TREE_MS, if not 0. */
 	unsigned file_ms;

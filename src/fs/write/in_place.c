@@ -5,7 +5,7 @@
 #include "fs/file/lease.h"
 #include "fs/path/sys.h"
 
-/* Overwrite the first `before` bytes; keep what another process appends behind them. */
+/* Overwrite the first `before` bytes; keep bytes that another process appends behind them. */
 static int put_bytes(int fd, struct st_str bytes, size_t before) {
 	if (st_pwrite_all(fd, 0, bytes) < 0)
 		return -1;

@@ -18,7 +18,7 @@ enum { NAMED_MAX = 20 };
 
 /* How a file stands to the change set. */
 enum standing {
-	/* It is what it was before, or what the change set wrote. */
+	/* The file is as it was before, or as the change set wrote it. */
 	IS_BEFORE,
 	IS_AFTER,
 	/* Others changed it. */

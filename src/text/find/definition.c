@@ -5,7 +5,7 @@
 /* Longer lines are data or minified; a method is indented by at most so many columns. */
 enum { LINE_MAX_BYTES = 400, METHOD_INDENT = 4 };
 
-/* Words that stand before the one that says what is defined. */
+/* Words that may come before the keyword of a definition. */
 static const char *const modifiers[] = {
 	"export",   "default", "public",   "private", "protected", "internal", "static", "async",
 	"abstract", "final",   "override", "virtual", "inline",    "extern",   "pub",    "unsafe",

@@ -265,7 +265,7 @@ static struct st_span required_run(struct st_str query) {
 			next = brace_end(query, at);
 		if (next <= at || next > query.len)
 			return (struct st_span){0};
-		/* What is repeated may be missing. */
+		/* A repeated item may occur zero times. */
 		bool repeats = next < query.len && strchr("?*{", query.ptr[next]);
 		if (is_word(c) && !repeats)
 			run = run.end == at ? (struct st_span){run.start, next} : (struct st_span){at, next};

@@ -13,7 +13,7 @@
 /* The distance of anchors in bytes: few enough to store, close enough to fold again from. */
 #define ANCHOR_EVERY 4096
 
-/* Points beyond Unicode: a byte that is not UTF-8, and an escape that stands for nothing. */
+/* Points beyond Unicode: a byte that is not UTF-8, and an unknown escape. */
 #define NOT_UTF8 0x110000u
 #define NOTHING 0x110100u
 

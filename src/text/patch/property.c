@@ -66,7 +66,7 @@ static void add_text(struct st_buf *out, struct st_str text) {
 		st_json_quote(out, text);
 }
 
-/* JSON is YAML: what is neither text nor a list of it is written as JSON. */
+/* JSON is YAML: write a value that is neither text nor a list of texts as JSON. */
 static void add_json(struct st_buf *out, yyjson_val *value) {
 	size_t len = 0;
 	char *text = yyjson_val_write(value, 0, &len);
@@ -177,7 +177,10 @@ static void read_value(const struct st_lines *lines, struct place *place) {
 	place->indent = indent;
 }
 
-/* The last line of the value that begins in line n: what is indented, and the items of a list. */
+/*
+ * The last line of the value that begins in line n: it includes indented lines and the
+ * items of a list.
+ */
 static size_t value_end(const struct st_lines *lines, size_t n, size_t end) {
 	size_t last = n;
 	for (size_t i = n + 1; i < end; i++) {

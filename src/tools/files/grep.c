@@ -17,7 +17,7 @@ enum {
 	/* Up to this offset the search keeps only what the answer may show. */
 	KEPT_MAX = 100'000,
 	NAMES_SHOWN = 3,
-	/* What the sentences below the list take. */
+	/* Room for the sentences below the list. */
 	NOTE_BYTES = 1200,
 };
 
@@ -170,7 +170,7 @@ static int add_named(struct request *request, const char *path, const struct st_
 		st_tree_grep_add(&request->search, place->dirfd, st_str(place->path));
 		return 0;
 	}
-	/* Reading it tells what is wrong. */
+	/* The read reports the problem. */
 	st_auto(st_place) again = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	int code = st_session_load(session, path, &again, &file, err);

@@ -47,7 +47,7 @@ struct source {
 	struct st_seen *seen;
 	/* The last line sent; 0 for none. */
 	size_t last;
-	/* What is being added. */
+	/* The text that is being added to the answer. */
 	struct st_buf added;
 };
 

@@ -14,7 +14,7 @@ enum { SHOWN_MAX = 100 };
 
 /* ---- the list ---- */
 
-/* Who works on a task, where, and how long that claim holds if nothing happens. */
+/* The owner of a task, the place, and how long the claim holds without activity. */
 static void add_claim(struct st_buf *out, const struct st_repo_task *task) {
 	if (task->status != ST_TASK_IN_PROGRESS || !task->owner)
 		return;

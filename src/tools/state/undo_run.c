@@ -99,7 +99,7 @@ static void add_data(struct undo *undo, const struct st_run_file *file,
 	st_json_push(doc, undo->files, item);
 }
 
-/* Where one file is meant, the answer says of it what the answer of any change does. */
+/* If one file is meant, the answer describes it as the answer of any change does. */
 static void add_single(struct undo *undo, const struct st_run_file *file,
                        const struct st_run_result *result) {
 	yyjson_mut_doc *doc = undo->call->doc;
@@ -206,7 +206,7 @@ static int undo_files(struct undo *undo, struct stet_error *err) {
 	return code;
 }
 
-/* What was not taken back makes the answer a refusal, which names it. */
+/* If something was not taken back, the answer is a refusal that names it. */
 static int refuse_left(struct undo *undo, struct stet_error *err) {
 	struct st_call *call = undo->call;
 	st_auto(st_buf) message = ST_BUF_INIT;
