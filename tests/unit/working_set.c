@@ -72,6 +72,21 @@ static void a_cut_keeps_the_text_of_a_file_before_older_output(void **state) {
 	st_buf_release(&talk.json);
 }
 
+static void what_nothing_else_needs_goes_to_capped_results(void **state) {
+	(void)state;
+	struct talk talk;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 0; i < 800; i++)
+		st_buf_addf(&text, "Line number %d is here for a good reason.\n", i);
+	begin_talk(&talk);
+	add_call(&talk, "bash", "{\"command\":\"make\"}", st_buf_cstr(&text));
+	/* The model has seen the result. */
+	st_buf_adds(&talk.json, ",{\"role\":\"assistant\",\"content\":\"I see.\"}");
+	cut_talk(&talk);
+	assert_true(st_tokens(st_buf_str(&talk.json)) > 5400);
+	st_buf_release(&talk.json);
+}
+
 static void a_text_that_a_later_write_replaced_is_left_out(void **state) {
 	(void)state;
 	struct talk talk;
@@ -257,6 +272,7 @@ static void names_that_many_files_have_are_not_listed(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cut_keeps_the_text_of_a_file_before_older_output),
+		cmocka_unit_test(what_nothing_else_needs_goes_to_capped_results),
 		cmocka_unit_test(a_text_that_a_later_write_replaced_is_left_out),
 		cmocka_unit_test(a_text_is_left_out_if_its_file_was_replaced_without_a_text),
 		cmocka_unit_test(a_patch_is_kept_with_the_text_that_it_changed),

@@ -35,6 +35,8 @@ struct fate {
 	bool words_only;
 	/** Calls of it are left out. */
 	bool parted;
+	/** Its old results are capped. */
+	bool capped;
 };
 
 /* A part of the prompt: the tokens that it wants, its weight, the tokens that it gets. */
@@ -280,6 +282,7 @@ static bool fit_exchange(struct epoch *epoch, size_t i, size_t left) {
 	if (before.parted)
 		return true;
 	fate->words_only = false;
+	fate->capped = true;
 	bool happened = epoch->cut.happened;
 	epoch->cut.result_tokens = RESULT_TOKENS;
 	fate->fitted =
@@ -295,6 +298,23 @@ static bool fit_exchange(struct epoch *epoch, size_t i, size_t left) {
 	}
 	epoch->cut.result_tokens = 0;
 	return fits;
+}
+
+/* Give the tokens that nothing else needs to exchanges with capped results, the newest first. */
+static void widen_exchanges(struct epoch *epoch, size_t left) {
+	for (size_t i = epoch->list.unit_count; i > 0 && left >= EXCHANGE_MIN; i--) {
+		struct fate *fate = &epoch->fates[i - 1], before = *fate;
+		bool happened = epoch->cut.happened;
+		if (!fate->fitted || !fate->capped)
+			continue;
+		fit_unit(epoch, i - 1, before.cost + left);
+		if (fate->cost > before.cost) {
+			subtract(&left, fate->cost - before.cost);
+		} else {
+			*fate = before;
+			epoch->cut.happened = happened;
+		}
+	}
 }
 
 /* ---- the working set ---- */
@@ -613,7 +633,8 @@ static void choose_units(struct epoch *epoch, size_t left) {
 	/* The thread of the work, texts that the next calls may need, older exchanges. */
 	size_t thread = left / 2;
 	left = left - thread + fit_exchanges(epoch, thread);
-	fit_exchanges(epoch, fit_working_set(epoch, left));
+	left = fit_exchanges(epoch, fit_working_set(epoch, left));
+	widen_exchanges(epoch, left);
 }
 
 static bool append_unit(yyjson_mut_val *to, struct fate *fate) {
