@@ -31,16 +31,16 @@ has_no_faults_for_vet() {
 	(cd stet-go && go vet -tags stet_archive ./...)
 }
 
-# runs_the_readme: each block of Go is a program.
+# runs_the_readme: each block of Go is a program, in a module that uses the binding with the lines of the README.
 runs_the_readme() {
 	local program count=0
-	mkdir -p stet-go/readme here
-	awk '/^```go$/ { out = "stet-go/readme/" ++n ".go"; next } /^```$/ { out = "" } out { print >out }' \
-		stet-go/README.md
-	for program in stet-go/readme/*.go; do
+	mkdir -p readme here
+	awk '/^```go$/ { out = "readme/" ++n ".go"; next } /^```text$/ { out = "readme/lines"; next } /^```$/ { out = "" }
+		out { print >out }' stet-go/README.md
+	{ echo 'module reader' && cat readme/lines; } >go.mod
+	for program in readme/*.go; do
 		count=$((count + 1))
-		(cd stet-go && go build -tags stet_archive -o "$tap_dir/readme-$count" "readme/${program##*/}") &&
-			(cd here && "../readme-$count") || return
+		go build -tags stet_archive -o "readme-$count" "$program" && (cd here && "../readme-$count") || return
 	done
 	[ "$count" -eq 3 ]
 }
