@@ -137,7 +137,7 @@ static bool all_plain(struct st_str name) {
 	return true;
 }
 
-static bool needs_quotes(struct st_str name) {
+bool st_quote_needed(struct st_str name) {
 	return name.len == 0 || name.ptr[0] == '"' || name.ptr[0] == ' ' ||
 	       name.ptr[name.len - 1] == ' ' || !all_plain(name);
 }
@@ -153,7 +153,7 @@ static void add_quoted(struct st_buf *out, struct st_str name) {
 }
 
 void st_quote_name(struct st_buf *out, struct st_str name) {
-	if (needs_quotes(name))
+	if (st_quote_needed(name))
 		add_quoted(out, name);
 	else
 		st_buf_add(out, name);

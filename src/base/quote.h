@@ -54,10 +54,13 @@ enum st_char_kind st_char_kind(uint32_t point);
 bool st_char_is_invisible(uint32_t point);
 
 /**
- * Append a name, in double quotes if it is empty, begins or ends with a space,
- * begins with a double quote, or has a byte that is not UTF-8 or a character that
- * is not plain (except U+3000, a wide space that is common in names).
+ * Whether a name must be quoted: it is empty, begins or ends with a space, begins
+ * with a double quote, or has a byte that is not UTF-8 or a character that is not
+ * plain (except U+3000, a wide space that is common in names).
  */
+bool st_quote_needed(struct st_str name);
+
+/** Append a name, in double quotes if st_quote_needed(). */
 void st_quote_name(struct st_buf *out, struct st_str name);
 
 /** Like st_quote_name(), but truncate after about max bytes and append the name's length. */
