@@ -294,6 +294,9 @@ static char *prune(const struct entry *entry, char *text, const struct stet_json
 		memcpy(path, entry->path, depth * sizeof *path);
 		make_pointer(pointer, sizeof pointer, entry->path, depth);
 		auto_json json = parse(text);
+		/* The entry itself is out. */
+		if (json && !stet_json_type(json, pointer))
+			continue;
 		bool container = is_type(json, pointer, "object") || is_type(json, pointer, "array");
 		if (!container || stet_json_count(json, pointer) > 0 ||
 		    (before && stet_json_type(before, pointer)))
