@@ -234,7 +234,35 @@ static int plan_removal(const struct plan *plan, struct plan_file *file, const c
 	                              file->file.path);
 }
 
-/* Whether the other scope has stet, and its entry is the same one: it stays for that. */
+struct project_search {
+	const struct client *client;
+	/* The file of the server in this project. */
+	const char *own;
+};
+
+/* Whether a file has the client's server in another project. */
+static bool is_other_project(const char *path, void *arg) {
+	const struct project_search *search = arg;
+	const struct client *client = search->client;
+	size_t len = strlen(path), end = strlen(client->files[0].project);
+	if (len <= end || path[len - end - 1] != '/' ||
+	    strcmp(path + len - end, client->files[0].project) != 0 || strcmp(path, search->own) == 0)
+		return false;
+	char *text = config_file_peek(path);
+	bool has = text && entry_exists(&client->entries[0], text);
+	free(text);
+	return has;
+}
+
+static bool has_other_projects(const struct plan *plan, const char *root) {
+	char *own = client_path(plan->client, 0, root, false);
+	struct project_search search = {plan->client, own};
+	bool has = own && record_find(is_other_project, &search);
+	free(own);
+	return has;
+}
+
+/* Whether the other scope or another project has stet, and its entry is the same one: it stays for that. */
 static bool is_needed_elsewhere(const struct plan *plan, const struct entry *entry,
                                 const char *root) {
 	const struct client_file *file = &plan->client->files[entry->file];
@@ -242,7 +270,7 @@ static bool is_needed_elsewhere(const struct plan *plan, const struct entry *ent
 		return false;
 	char *path = client_configured(plan->client, PART_SERVER, root, !plan->user);
 	free(path);
-	return path != NULL;
+	return path || has_other_projects(plan, root);
 }
 
 /* ---- the plan ---- */

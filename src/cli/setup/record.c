@@ -1,5 +1,6 @@
 #include "cli/setup/record.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -52,18 +53,24 @@ static char *copy_member(const struct stet_json *json, const char *pointer) {
 	return text ? strdup(text) : NULL;
 }
 
-/* The record's file as JSON; NULL if there is none, or it is somebody else's. */
-static struct stet_json *load_record(const char *path) {
+/* A record's file as JSON; NULL if there is none, or it is somebody else's. */
+static struct stet_json *load_json(const char *name) {
 	struct stet_json *json = NULL;
 	struct stet_error err = {0};
 	struct stat st;
-	char *name = record_path(path, false), *text = NULL;
+	char *text = NULL;
 	size_t len = 0;
-	bool ours = name && stat(name, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+	bool ours = stat(name, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
 	if (ours && slurp(name, &text, &len) == DONE && stet_json_parse(text, len, 0, &json, &err) < 0)
 		json = NULL;
-	free(name);
 	free(text);
+	return json;
+}
+
+static struct stet_json *load_record(const char *path) {
+	char *name = record_path(path, false);
+	struct stet_json *json = name ? load_json(name) : NULL;
+	free(name);
 	return json;
 }
 
@@ -123,6 +130,23 @@ void record_remove(const char *path) {
 	if (name)
 		(void)unlink(name);
 	free(name);
+}
+
+bool record_find(bool (*call)(const char *path, void *arg), void *arg) {
+	char *folder = state_path("setup", false), name[4400];
+	DIR *dir = folder ? opendir(folder) : NULL;
+	bool found = false;
+	for (const struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+		snprintf(name, sizeof name, "%s/%s", folder, entry->d_name);
+		struct stet_json *json = load_json(name);
+		const char *path = json ? stet_json_text(json, "/path", NULL) : NULL;
+		found = path && call(path, arg);
+		stet_json_free(json);
+	}
+	if (dir)
+		closedir(dir);
+	free(folder);
+	return found;
 }
 
 void record_release(struct record *record) {

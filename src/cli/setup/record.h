@@ -27,6 +27,10 @@ bool record_read(const char *path, struct record *record);
 /** Write the record of a path. Returns false if there is no place for it. */
 bool record_write(const char *path, const struct record *record);
 void record_remove(const char *path);
+
+/** Call a function with the path of each file that has a record, until it returns true. Returns whether it did. */
+bool record_find(bool (*call)(const char *path, void *arg), void *arg);
+
 void record_release(struct record *record);
 
 /** Whether a text is what stet wrote. */
