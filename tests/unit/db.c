@@ -385,6 +385,50 @@ static void a_killed_process_loses_nothing_with_a_journal(void **state) {
 	a_killed_process_loses_nothing(*state, false);
 }
 
+/* ---- the log ---- */
+
+/* A process that writes a little and leaves the log. Returns the log's size after it. */
+static int64_t write_briefly(const struct dir *dir, int writes) {
+	struct st_db *db = NULL;
+	struct stat st = {0};
+	int fd = open_state(dir);
+	assert_int_equal(st_db_open(fd, true, &db, NULL), 0);
+	st_db_leave_log(db);
+	assert_int_equal(st_db_exec(db, "CREATE TABLE IF NOT EXISTS t (n BIGINT)", NULL), 0);
+	while (writes-- > 0)
+		assert_int_equal(st_db_exec(db, "INSERT INTO t VALUES (1)", NULL), 0);
+	st_db_close(db);
+	close(fd);
+	assert_true(fstatat(dir->fd, ".stet/stet.db-wal", &st, 0) == 0 || errno == ENOENT);
+	return st.st_size;
+}
+
+static void a_log_that_is_left_stays_short(void **state) {
+	const struct dir *dir = *state;
+	enum { FRAME = 4096 + 24 };
+	int64_t most = 0;
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
+	for (int i = 0; i < 200; i++) {
+		int64_t size = write_briefly(dir, 1);
+		most = size > most ? size : most;
+	}
+	/* It was left, but not for long. */
+	assert_true(most > 8 * FRAME && most < 40 * FRAME);
+	/* So it is while another process has the database open, which then still needs it. */
+	struct st_db *other = NULL;
+	int64_t rows = 0;
+	int fd = open_state(dir);
+	assert_int_equal(st_db_open(fd, true, &other, NULL), 0);
+	assert_int_equal(st_db_number(other, "SELECT count(*) FROM t", &rows, NULL, ""), 0);
+	for (int i = 0; i < 60; i++)
+		most = write_briefly(dir, 50);
+	assert_true(most < 1200 * FRAME);
+	assert_int_equal(st_db_number(other, "SELECT count(*) FROM t", &rows, NULL, ""), 0);
+	assert_int_equal(rows, 3200);
+	st_db_close(other);
+	close(fd);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(a_journal_that_names_a_file_is_set_aside),
@@ -399,6 +443,7 @@ int main(void) {
 		claim(whoever_waits_for_a_long_statement_is_asked),
 		claim(a_killed_process_loses_nothing_with_a_wal),
 		claim(a_killed_process_loses_nothing_with_a_journal),
+		claim(a_log_that_is_left_stays_short),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,9 @@ struct st_db {
 	/* Its path in the VFS; empty for a database in memory. */
 	char path[ST_DB_PATH_SIZE];
 	bool damaged;
+	/* The log is left when the connection closes; how many pages it had after the last commit. */
+	bool leaves_log;
+	int log_pages;
 	/* How long to wait for other processes, and since when it waits. */
 	int wait_ms;
 	int64_t since_ms;
@@ -193,11 +196,30 @@ int st_db_open_read_only(int dirfd, int wait_ms, struct st_db **out, struct stet
 	return code;
 }
 
+/* SQLite's hook after a commit, in place of the one that writes the log into the database. */
+static int note_log(void *data, sqlite3 *handle, const char *name, int pages) {
+	enum { LONG_LOG_PAGES = 1000 };
+	struct st_db *db = data;
+	db->log_pages = pages;
+	/* While another process has the database open, nobody ends the log. A failure is harmless. */
+	if (pages >= LONG_LOG_PAGES)
+		(void)sqlite3_wal_checkpoint_v2(handle, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	return SQLITE_OK;
+}
+
 void st_db_leave_log(struct st_db *db) {
-	/* The first connection after it reads the whole log, so it must not grow long. */
+	db->leaves_log = true;
+	sqlite3_wal_hook(db->handle, note_log, db);
+}
+
+/*
+ * The first connection reads the whole log again, so it must not grow long. A checkpoint alone does not end it: the
+ * next process would append to it all the same, since the last connection takes the index along.
+ */
+static void leave_or_end_log(struct st_db *db) {
 	enum { LOG_PAGES = 32 };
-	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	sqlite3_wal_autocheckpoint(db->handle, LOG_PAGES);
+	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, db->log_pages < LOG_PAGES,
+	                  NULL);
 }
 
 void st_db_close(struct st_db *db) {
@@ -205,6 +227,8 @@ void st_db_close(struct st_db *db) {
 		return;
 	for (size_t i = 0; i < db->cached_count; i++)
 		sqlite3_finalize(db->cached[i].statement);
+	if (db->leaves_log)
+		leave_or_end_log(db);
 	sqlite3_close_v2(db->handle);
 	if (*db->path)
 		st_db_vfs_release(db->path);

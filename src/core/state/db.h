@@ -55,8 +55,8 @@ struct st_rows {
 /**
  * Let the last connection leave the log where it is, instead of writing it into
  * the database, which flushes four times: for a process that does little and
- * whose answer somebody waits for. Whoever fills the log does it, or the next
- * process of another kind.
+ * whose answer somebody waits for. The one that makes the log long does it, or
+ * the next process of another kind.
  */
 void st_db_leave_log(struct st_db *db);
 
