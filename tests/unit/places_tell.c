@@ -1,7 +1,11 @@
 /* Answers tell what other places did to the file: once, in one line, and nothing where nobody is. */
+#include <sys/stat.h>
+#include <time.h>
+
 #include "base/clock.h"
 #include "base/json.h"
 #include "core/places/registry.h"
+#include "core/state/state.h"
 #include "fs/path/sys.h"
 #include "fs/versions/state_dir.h"
 #include "lib/checkouts.h"
@@ -137,6 +141,48 @@ static void the_hook_tells_of_it_too(void **state) {
 	close_pair(&pair);
 }
 
+/* As if the last write to the registry was some time ago. */
+static void age_registry(const struct dir *dir) {
+	static const char *const names[] = {"state/stet/places/stet.db",
+	                                    "state/stet/places/stet.db-wal"};
+	const struct timespec times[] = {{.tv_sec = time(NULL) - 10}, {.tv_sec = time(NULL) - 10}};
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(utimensat(AT_FDCWD, dir_at(dir, names[i]), times, 0), 0);
+}
+
+static int get_quiet(struct st_store *store, void *data, struct stet_error *err) {
+	return st_store_get(store, "places_quiet", data, err);
+}
+
+/* What hooks stored of a registry without events of others; 0 for nothing. */
+static int64_t quiet_of(struct worker_at *worker) {
+	int64_t stamp = 0;
+	assert_int_equal(
+		st_store_do(&st_state_of(worker->ws)->store, ST_STORE_READ, get_quiet, &stamp, NULL), 0);
+	return stamp;
+}
+
+static void a_hook_opens_a_quiet_registry_once(void **state) {
+	const struct dir *dir = *state;
+	struct pair pair = open_pair(dir, "Bob");
+	edit_and_report(&pair.two, "line 1\n", "line one\n");
+	/* What was written just now may be followed by a write with the same time. */
+	assert_silent(read_by_hook(dir));
+	assert_true(quiet_of(&pair.two) == 0);
+	age_registry(dir);
+	assert_silent(read_by_hook(dir));
+	int64_t quiet = quiet_of(&pair.two);
+	assert_true(quiet != 0);
+	assert_silent(read_by_hook(dir));
+	assert_true(quiet_of(&pair.two) == quiet);
+	/* The first change of another is told, however long ago it was. */
+	edit_and_report(&pair.one, "line 5\n", "line five\n");
+	age_registry(dir);
+	assert_told(read_by_hook(dir), "[Elsewhere: a.txt is being edited by Ann in ");
+	assert_true(quiet_of(&pair.two) == quiet);
+	close_pair(&pair);
+}
+
 static void names_of_strangers_are_quoted(void **state) {
 	const struct dir *dir = *state;
 	struct pair pair = open_pair(dir, "Bob");
@@ -227,6 +273,7 @@ int main(void) {
 		claim(a_removal_is_told),
 		claim(a_session_that_comes_back_was_told),
 		claim(the_hook_tells_of_it_too),
+		claim(a_hook_opens_a_quiet_registry_once),
 		claim(names_of_strangers_are_quoted),
 		claim(a_place_that_is_gone_is_not_told),
 		claim(a_registry_that_is_locked_holds_nobody_up),

@@ -75,6 +75,11 @@ static int open_located(struct st_places *places, bool make, struct stet_error *
 	return places->off ? 0 : open_registry(places, make, err);
 }
 
+bool st_places_locate_locked(struct st_places *places) {
+	locate_checkout(places);
+	return !places->off;
+}
+
 void st_places_be_brief(struct st_places *places) {
 	places->brief = true;
 }

@@ -58,7 +58,7 @@ struct st_places {
 	/** The registry's version when it had no events of others. */
 	int64_t quiet_version;
 	bool quiet;
-	/** This process does little: st_db_leave_log(). */
+	/** This process does little: st_places_be_brief(). */
 	bool brief;
 	/** Reports that the registry's files changed; -1 until somebody subscribes. */
 	int inotify;
@@ -77,7 +77,11 @@ void st_places_report(struct st_places *places, const struct stet_session *sessi
 /** Note that a session is active. Thread-safe, and nearly free. */
 void st_places_touch(struct st_places *places, const struct stet_session *session);
 
-/** Say that this process does little: it leaves the log of the registry to others. */
+/**
+ * Say that this process does little and its answer is awaited: it leaves the log
+ * of the registry to others, and opens the registry only if anything was written
+ * to it since a process of this workspace found no events of others there.
+ */
 void st_places_be_brief(struct st_places *places);
 
 /**
@@ -120,6 +124,9 @@ void st_places_announce(void);
 
 /** Whether others reported changes since the last call. Never blocks. */
 bool st_places_arrived(struct st_places *places);
+
+/** Find the checkout of the workspace; places->lock must be held. False if there is none. */
+bool st_places_locate_locked(struct st_places *places);
 
 /** Open the registry if it exists; places->lock must be held. Returns 1, 0, or a code. */
 [[nodiscard]] int st_places_open_locked(struct st_places *places);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "core/state/db_files.h"
 #include "fs/path/sys.h"
 #include "fs/versions/state_dir.h"
@@ -129,6 +130,31 @@ int st_registry_open(struct st_registry *registry, bool make, struct stet_error 
 	if (code < 0)
 		st_registry_release(registry);
 	return code;
+}
+
+/*
+ * The writer of the last change may not be done, and the next one may fall into the same tick of the clock. ctime
+ * does not count: SQLite gives the log to the owner of the database each time it opens it.
+ */
+static bool add_to_stamp(int dirfd, const char *name, uint64_t *stamp) {
+	enum { SETTLED_NS = 1000000000 };
+	struct stat st;
+	if (st_retry(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return errno == ENOENT;
+	int64_t mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	const uint64_t numbers[] = {st.st_dev, st.st_ino, (uint64_t)st.st_size, (uint64_t)mtime_ns};
+	*stamp = st_str_sum(*stamp, st_strn((const char *)numbers, sizeof numbers));
+	return st_wall_ns() - mtime_ns > SETTLED_NS;
+}
+
+uint64_t st_registry_stamp(void) {
+	st_autofd dirfd = st_user_state_open("places");
+	uint64_t stamp = ST_STR_SUM;
+	struct stat st;
+	bool settled = dirfd >= 0 && fstatat(dirfd, ST_STORE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	               add_to_stamp(dirfd, ST_STORE_NAME, &stamp) &&
+	               add_to_stamp(dirfd, ST_STORE_NAME "-wal", &stamp);
+	return settled ? stamp : 0;
 }
 
 /* ---- writing ---- */

@@ -52,6 +52,13 @@ struct st_registry {
 [[nodiscard]] int st_registry_open(struct st_registry *registry, bool make, struct stet_error *err);
 void st_registry_release(struct st_registry *registry);
 
+/**
+ * A number that changes with each write to the registry, without opening it.
+ *
+ * @return 0 if there is no registry, or a write of this moment may follow unseen.
+ */
+uint64_t st_registry_stamp(void);
+
 /** Find the numbers of a checkout and its repository; they stay 0 if it is not registered. */
 [[nodiscard]] int st_registry_find(struct st_registry *registry, const struct st_checkout *checkout,
                                    const char *machine, struct stet_error *err);

@@ -7,6 +7,7 @@
 #include "core/places/answers.h"
 #include "core/places/places.h"
 #include "core/places/queue.h"
+#include "core/state/state.h"
 #include "fs/path/sys.h"
 #include "text/diff/merge.h"
 
@@ -310,6 +311,48 @@ static void tell_locked(struct telling *telling) {
 		(void)st_registry_others(&places->registry, st_buf_str(&whole), tell_of, telling, NULL);
 }
 
+/* ---- what a brief process knows of the registry ---- */
+
+/* The number in the store: the registry's stamp when it had no events of others. */
+static const char quiet_stamp[] = "places_quiet";
+
+static int get_stamp(struct st_store *store, void *data, struct stet_error *err) {
+	return st_store_get(store, quiet_stamp, data, err);
+}
+
+static int set_stamp(struct st_store *store, void *data, struct stet_error *err) {
+	const int64_t *stamp = data;
+	return st_store_set(store, quiet_stamp, *stamp, err);
+}
+
+/* The registry's stamp, mixed with what says whose events are those of others; 0 if it says nothing. */
+static int64_t current_stamp(struct st_places *places) {
+	uint64_t stamp = st_places_locate_locked(places) ? st_registry_stamp() : 0;
+	if (stamp == 0)
+		return 0;
+	stamp = st_str_sum(stamp, st_str(places->checkout.repository));
+	return (int64_t)st_str_sum(stamp, st_str(places->checkout.top));
+}
+
+static bool is_known_as_quiet(const struct st_places *places, int64_t stamp) {
+	int64_t stored = 0;
+	struct st_store *store = &st_state_of(places->ws)->store;
+	return stamp != 0 && st_store_do(store, ST_STORE_READ, get_stamp, &stored, NULL) == 0 &&
+	       stored == stamp;
+}
+
+/* As st_places_tell(), with the lock held. To open the registry takes longer than all else that a hook does. */
+static void tell_briefly(struct telling *telling) {
+	struct st_places *places = telling->places;
+	int64_t stamp = current_stamp(places);
+	if (is_known_as_quiet(places, stamp) || st_places_open_locked(places) != 1)
+		return;
+	tell_locked(telling);
+	struct st_store *store = &st_state_of(places->ws)->store;
+	if (stamp != 0 && places->quiet && st_store_is_made(store))
+		(void)!st_store_do(store, ST_STORE_RETRY, set_stamp, &stamp, NULL);
+}
+
 /*
  * Take the lock unless that takes long. By the wall clock: thread sanitizer takes a
  * lock with another clock for no lock. If the clock is set back, this waits for the worker.
@@ -328,7 +371,9 @@ void st_places_tell(struct st_places *places, struct stet_session *session,
 		.places = places, .session = session, .reach = reach, .path = path, .now = now, .out = out};
 	if (places->off || session->stateless || !lock_soon(places))
 		return;
-	if (st_places_open_locked(places) == 1)
+	if (places->brief)
+		tell_briefly(&telling);
+	else if (st_places_open_locked(places) == 1)
 		tell_locked(&telling);
 	pthread_mutex_unlock(&places->lock);
 }
