@@ -73,6 +73,10 @@ void st_background_init(struct st_background *background) {
 	st_cond_init(&background->wake);
 }
 
+void st_background_disable(struct st_background *background) {
+	background->disabled = true;
+}
+
 bool st_background_is_elsewhere(const struct st_background *background) {
 	return background->begun_by && background->begun_by != getpid();
 }
@@ -115,7 +119,7 @@ static bool enqueue(struct st_background *background, struct st_background_task 
 
 void st_background_schedule(struct st_background *background, struct st_background_task *task,
                             int64_t delay_ms) {
-	if (st_background_is_elsewhere(background))
+	if (background->disabled || st_background_is_elsewhere(background))
 		return;
 	int64_t due_ms = st_now_ms() + delay_ms;
 	pthread_mutex_lock(&background->lock);

@@ -30,8 +30,9 @@ struct timespec st_cond_deadline(int64_t ms);
  *
  * The first task starts the thread, which sleeps until the next task is due and
  * blocks all signals. A task may schedule itself again. If no thread can be
- * started, and in a forked child, no task runs. st_background_release() drops
- * tasks that have not run; owners must then do necessary work themselves.
+ * started, in a forked child, and after st_background_disable(), no task runs.
+ * st_background_release() drops tasks that have not run; owners must then do
+ * necessary work themselves.
  *
  * Safe to use from several threads.
  */
@@ -52,13 +53,16 @@ struct st_background {
 	pthread_cond_t wake;
 	/** The queued tasks, sorted by due time. */
 	struct st_background_task *first;
-	bool stop;
+	bool stop, disabled;
 	pthread_t thread;
 	/** The process that started the thread; atomic, because it is read without the lock too. */
 	_Atomic pid_t begun_by;
 };
 
 void st_background_init(struct st_background *background);
+
+/** Before the first task: start no thread, since the process ends before a task would be due. */
+void st_background_disable(struct st_background *background);
 
 /** Whether this process is a forked child of the one that started the thread: the lock may then be held forever. */
 bool st_background_is_elsewhere(const struct st_background *background);

@@ -211,6 +211,7 @@ static int open_workspace(const char *root, struct stet_workspace **out, struct 
 	int code = stet_workspace_open(root, out, err);
 	if (code < 0)
 		return code;
+	st_background_disable(&(*out)->background);
 	st_state_of(*out)->store.brief = true;
 	st_places_be_brief((*out)->places);
 	return configure_workspace(*out, err);

@@ -303,6 +303,19 @@ static void several_threads_may_schedule(void **state) {
 
 #define claim_of_worker(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
+static void a_disabled_one_starts_no_thread(void **state) {
+	struct record record = {0};
+	struct step step = {.record = &record};
+	(void)state;
+	step.task = (struct st_background_task){.run = run_step, .data = &step};
+	st_background_init(&record.background);
+	st_background_disable(&record.background);
+	st_background_schedule(&record.background, &step.task, 0);
+	assert_true(record.background.begun_by == 0);
+	st_background_release(&record.background);
+	assert_int_equal(record.count, 0);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim_of_worker(all_tasks_run_on_one_thread),
@@ -316,6 +329,7 @@ int main(void) {
 		claim_of_worker(the_thread_takes_no_signals),
 		claim_of_worker(a_forked_child_does_not_touch_it),
 		claim_of_worker(several_threads_may_schedule),
+		cmocka_unit_test(a_disabled_one_starts_no_thread),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "fs/versions/state_dir.h"
 #include "fs/path/sys.h"
 
-static const char name[] = "daybook";
+static const char name[] = ST_LEGACY_NOTES_NAME;
 
 /* 0.1.0 imported its notes before they grew larger, and held the lock for one write or transaction. */
 enum { BYTES_MAX = 1 << 20, WAIT_MS = 1000 };

@@ -21,6 +21,8 @@
 #include "base/buf.h"
 #include "core/session/file_event.h"
 
+#define ST_LEGACY_NOTES_NAME "daybook"
+
 struct st_legacy_notes {
 	/** The state directory, borrowed, and the file, locked against processes of 0.1.0; -1 for none. */
 	int dirfd, fd;

@@ -386,6 +386,15 @@ static int adopt_all(struct st_store *store, void *data, struct stet_error *err)
 	return code;
 }
 
+/* Whether there may be notes: to look closer opens the state directory again, which takes longer. */
+static bool may_have_notes(const struct st_store *store) {
+	char path[300];
+	struct stat st;
+	snprintf(path, sizeof path, "%s/" ST_LEGACY_NOTES_NAME, store->writes->state_dir);
+	return st_retry(fstatat(store->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0 ||
+	       errno != ENOENT;
+}
+
 /* If this fails, the next process that opens the database tries again. */
 static void adopt_notes(struct st_store *store) {
 	st_auto(st_legacy_notes) notes = ST_LEGACY_NOTES_INIT;
@@ -410,7 +419,7 @@ static void adopt_notes(struct st_store *store) {
 
 int st_store_connect(struct st_store *store, struct stet_error *err) {
 	int code = open_db(store, err);
-	if (code == 0 && !store->in_memory && store->adopt)
+	if (code == 0 && !store->in_memory && store->adopt && may_have_notes(store))
 		adopt_notes(store);
 	return code;
 }
