@@ -10,7 +10,7 @@ static void reply_end(struct reply *reply, int code, const struct stet_error *er
 		reply->error = strdup(err->message);
 }
 
-/* The same, and everything that its answer has. */
+/* Note how a call ended, and copy all parts of its answer. */
 static void reply_answer(struct reply *reply, int code, const struct stet_error *err,
                          struct stet_answer *answer) {
 	reply_end(reply, code, err);

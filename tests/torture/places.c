@@ -307,7 +307,10 @@ static void ask_conflicts(struct world *world, struct pair *pairs, size_t count)
 	assert_int_equal(rest.len, 0);
 }
 
-/* Whether a list of names, each ended by NUL, has one; git appends ~COMMIT where a directory is in its way. */
+/*
+ * Whether a list of names, each ended by NUL, contains a name; git appends ~COMMIT
+ * where a directory is in its way.
+ */
 static bool has_name(const struct st_buf *list, const char *name) {
 	size_t len = name ? strlen(name) : 0;
 	for (size_t at = 0; name && at < list->len; at += strlen(list->ptr + at) + 1) {

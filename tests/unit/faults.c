@@ -323,7 +323,7 @@ static void open_settled_reader(struct stage *stage) {
 	open_reader(stage);
 }
 
-/* The session has read what is there no more. */
+/* The session has read a version that another process replaced. */
 static void open_stale_reader(struct stage *stage) {
 	open_session(stage);
 	assert_int_equal(stet_session_track_read(stage->session, "a.txt", NULL), 0);

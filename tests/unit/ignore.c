@@ -137,7 +137,7 @@ static void memory_may_run_out_at_any_moment(void **state) {
 		alloc_fail_at(n);
 		struct st_ignore *node = st_ignore_new(parent, ST_STR("a"), ST_STR("[a-z]*\nb/**\n"));
 		failed = alloc_has_failed();
-		/* A smaller block may have done. */
+		/* The compiler of rules may have succeeded with a smaller block. */
 		assert_true(node || failed);
 		st_ignore_drop(node);
 	}

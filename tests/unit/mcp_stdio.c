@@ -200,7 +200,7 @@ static void a_call_that_waits_for_roots_is_answered_when_its_client_goes(void **
 	    "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{}}}}\n" CALL(
 			"read_file", "\"path\":\"a.txt\""));
 	close(server.in);
-	/* The answers, and the question that nobody could answer. */
+	/* Two answers, and the server's question, which the client cannot answer any more. */
 	assert_int_equal(hear_all(server.out, &text), 3);
 	assert_int_equal(end(&server), 0);
 	assert_non_null(strstr(text.ptr, "\"method\":\"roots/list\""));

@@ -52,7 +52,7 @@ static bool is_odd_category(int category) {
 	}
 }
 
-/* What Unicode says: not to be seen, or not to be told from a space. */
+/* Characters that Unicode makes invisible, or that look like a space. */
 static bool is_odd(int32_t point) {
 	const utf8proc_property_t *property = utf8proc_get_property(point);
 	/* The blank Braille pattern counts as a symbol. */

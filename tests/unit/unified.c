@@ -118,7 +118,10 @@ static void generate_pair(uint64_t seed, struct st_buf *old, struct st_buf *new)
 	}
 }
 
-/* Two files per number in old/ and new/, and our diffs of them all in one text. */
+/*
+ * Write two files for each number, in old/ and new/, and append our diff of each pair
+ * to one text.
+ */
 static void generate(const struct dir *dir, uint64_t seed, struct st_buf *diffs) {
 	st_auto(st_buf) old = ST_BUF_INIT;
 	st_auto(st_buf) new = ST_BUF_INIT;

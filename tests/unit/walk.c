@@ -491,7 +491,7 @@ static void memory_may_run_out_at_any_moment(void **state) {
 		alloc_fail_at(n);
 		int code = st_walk_run(&how, dir->fd, &err);
 		failed = alloc_has_failed();
-		/* A smaller block may have done. */
+		/* The walk may have succeeded with a smaller block. */
 		assert_true(code == 0 ? count == 4 : failed && code == STET_E_NOMEM);
 	}
 }

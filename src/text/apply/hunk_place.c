@@ -118,7 +118,7 @@ static bool matches_at(const struct st_hunk_search *search, const struct pattern
 	return true;
 }
 
-/* Whether another hunk has lines of a place, which is one in the text. */
+/* Whether another hunk has taken one of these lines of the text. */
 static bool is_taken(const struct st_hunk_search *search, size_t first, size_t count) {
 	return memchr(search->taken + first - 1, true, count) != NULL;
 }

@@ -302,7 +302,10 @@ static int find_writes(struct undo *undo, struct st_place *place, struct stet_er
 	query.set = !query.path && (!named || query.id);
 	if (!named && !query.path) {
 		choose_last_workspace(call);
-		/* A session without a name is known by what it wrote last, and in the log by its label. */
+		/*
+		 * Find a session without a name by the file it wrote last, or for a redo by its label
+		 * in the log.
+		 */
 		query.session = undo->redo ? st_session_who(call->session) : call->session->name;
 		query.path = query.session ? NULL : call->session->last_wrote;
 		if (!query.session && !query.path)
