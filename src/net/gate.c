@@ -12,15 +12,33 @@ static bool same_name(struct st_str a, const char *b) {
 	return a.len == strlen(b) && strncasecmp(a.ptr, b, a.len) == 0;
 }
 
+/* Whether this is nothing, or ":" and a port. */
+static bool is_port(struct st_str text) {
+	size_t digits = text.len > 0 ? text.len - 1 : 0;
+	long port = 0;
+	if (text.len == 0)
+		return true;
+	if (text.ptr[0] != ':' || digits > 5)
+		return false;
+	for (size_t i = 1; i < text.len; i++) {
+		if (text.ptr[i] < '0' || text.ptr[i] > '9')
+			return false;
+		port = 10 * port + (text.ptr[i] - '0');
+	}
+	return port <= 65535;
+}
+
 /* The host in "name:port" or "[address]:port"; empty if malformed. */
 static struct st_str host_of(struct st_str text) {
-	if (text.len && text.ptr[0] == '[') {
-		const char *end = memchr(text.ptr, ']', text.len);
-		return end ? st_str_slice(text, 1, (size_t)(end - text.ptr)) : st_str("");
-	}
-	const char *colon = memchr(text.ptr, ':', text.len);
-	struct st_str host = colon ? st_strn(text.ptr, (size_t)(colon - text.ptr)) : text;
-	if (st_str_ends(host, ST_STR(".")))
+	bool bracket = text.len > 0 && text.ptr[0] == '[';
+	const char *end = memchr(text.ptr, bracket ? ']' : ':', text.len);
+	if (bracket && !end)
+		return st_str("");
+	size_t len = end ? (size_t)(end - text.ptr) : text.len;
+	struct st_str host = st_str_slice(text, bracket, len);
+	if (!is_port(st_str_slice(text, len + bracket, text.len)))
+		return st_str("");
+	if (!bracket && st_str_ends(host, ST_STR(".")))
 		host.len--;
 	return host;
 }

@@ -26,6 +26,28 @@ static void loopback_answers_to_its_own_names_only(void **state) {
 	assert_false(st_gate_host(&gate, "[fe80::1]"));
 }
 
+static void behind_the_name_is_a_port_and_nothing_else(void **state) {
+	struct st_gate gate = {.loopback = true};
+	static const char *const odd[] = {
+		"127.0.0.1:80.evil.example",
+		"127.0.0.1:80@evil.example",
+		"127.0.0.1:80, evil.example",
+		"127.0.0.1:65536",
+		"127.0.0.1:-1",
+		"127.0.0.1:080808",
+		"127.0.0.1:80:80",
+		"[::1]evil.example",
+		"[::1]:80x",
+		"[::1].",
+	};
+	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+		assert_false(st_gate_host(&gate, odd[i]));
+	assert_true(st_gate_host(&gate, "127.0.0.1:"));
+	assert_true(st_gate_host(&gate, "localhost.:65535"));
+	assert_false(st_gate_origin(&gate, "http://localhost:80.evil.example"));
+	assert_false(st_gate_origin(&gate, "http://localhost:80/path"));
+}
+
 static void others_may_also_use_an_address_and_the_machines_name(void **state) {
 	struct st_gate gate = {.loopback = false};
 	char name[256];
@@ -165,6 +187,7 @@ static void a_token_that_could_be_guessed_is_no_token(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loopback_answers_to_its_own_names_only),
+		cmocka_unit_test(behind_the_name_is_a_port_and_nothing_else),
 		cmocka_unit_test(others_may_also_use_an_address_and_the_machines_name),
 		cmocka_unit_test(a_name_can_be_added),
 		cmocka_unit_test(only_pages_of_its_own_names_may_come_in),
