@@ -1,7 +1,7 @@
 #include "cli/browser.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,26 +53,34 @@ static bool write_file(struct browser_file *file, const char *address) {
 	return fclose(out) == 0;
 }
 
-static bool run_opener(const char *path) {
-	char *arguments[] = {(char *)(uintptr_t)opener, (char *)(uintptr_t)path, NULL};
+/*
+ * Some openers become the browser and end with it. So nothing waits for them, and
+ * a key that ends stet does not reach them.
+ */
+static bool run_opener(struct browser_file *file) {
+	char *arguments[] = {(char *)(uintptr_t)opener, file->path, NULL};
 	posix_spawn_file_actions_t actions;
-	pid_t child;
-	int status = 0;
+	posix_spawnattr_t attributes;
+	sigset_t defaults;
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigdefault(&attributes, &defaults);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	int failed = posix_spawnp(&child, opener, &actions, NULL, arguments, environ);
+	int failed = posix_spawnp(&file->opener, opener, &actions, &attributes, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
 	if (failed)
-		return false;
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+		file->opener = 0;
+	return !failed;
 }
 
 bool browser_open(struct browser_file *file, const char *address) {
-	file->path[0] = '\0';
-	if (browser_is_there() && write_file(file, address) && run_opener(file->path))
+	*file = (struct browser_file){0};
+	if (browser_is_there() && write_file(file, address) && run_opener(file))
 		return true;
 	browser_close(file);
 	return false;
@@ -81,5 +89,7 @@ bool browser_open(struct browser_file *file, const char *address) {
 void browser_close(struct browser_file *file) {
 	if (file->path[0])
 		unlink(file->path);
-	file->path[0] = '\0';
+	if (file->opener > 0)
+		waitpid(file->opener, NULL, WNOHANG);
+	*file = (struct browser_file){0};
 }
