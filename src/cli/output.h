@@ -96,6 +96,9 @@ struct table {
 	unsigned columns;
 	/** A bit for each column that is aligned to the right. */
 	unsigned right;
+	/** How many columns the screen has, 0 if it does not matter; the texts of column `cut` lose their beginning. */
+	size_t screen;
+	unsigned cut;
 	/** The first row is a heading. */
 	bool heading;
 	char **cells;

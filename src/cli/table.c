@@ -58,10 +58,39 @@ static size_t widest(const struct table *table, unsigned column) {
 	return most;
 }
 
+/* What cut cells keep at least. */
+enum { CUT_MIN = 12 };
+
+/* Make the column that may be cut as narrow as the screen needs it. */
+static void fit_screen(const struct table *table, size_t *widths) {
+	size_t *cut = &widths[table->cut], total = 2 * (size_t)(table->columns - 1);
+	for (unsigned column = 0; column < table->columns; column++)
+		total += widths[column];
+	if (table->screen == 0 || total <= table->screen || *cut <= CUT_MIN)
+		return;
+	size_t over = total - table->screen;
+	*cut = *cut > over + CUT_MIN ? *cut - over : CUT_MIN;
+}
+
+/* The end of a text, as long as it fits. */
+static const char *end_of(const char *text, size_t width) {
+	while (*text && width_of(text) > width) {
+		text++;
+		while ((*text & 0xc0) == 0x80)
+			text++;
+	}
+	return text;
+}
+
 static void print_cell(const struct table *table, size_t i, const size_t *widths) {
 	unsigned column = (unsigned)(i % table->columns);
 	const char *cell = table->cells[i];
 	size_t width = width_of(cell);
+	if (width > widths[column]) {
+		cell = end_of(cell, widths[column] - 1);
+		width = width_of(cell) + 1;
+		fputs("\u2026", stdout);
+	}
 	int pad = widths[column] > width ? (int)(widths[column] - width) : 0;
 	bool right = table->right >> column & 1, last = column + 1 == table->columns;
 	printf("%*s", right ? pad : 0, "");
@@ -84,6 +113,8 @@ int table_print(struct table *table) {
 	bool failed = table->failed || table->columns == 0 || table->columns > 16;
 	for (unsigned column = 0; !failed && column < table->columns; column++)
 		widths[column] = widest(table, column);
+	if (!failed)
+		fit_screen(table, widths);
 	for (size_t i = 0; !failed && i < table->count; i++) {
 		if (i == 0 && table->heading)
 			fputs(paint(stdout, BOLD), stdout);

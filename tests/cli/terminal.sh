@@ -52,6 +52,22 @@ claim 'nor one in the log' clean 'stet log'
 claim 'nor one in stet top' clean 'stet top --once'
 ends_with_q() { printf q | script -qec 'stet top' /dev/null | grep -qF "${esc}[?1049l"; }
 claim 'stet top ends with q, and gives the screen back' ends_with_q
+mkdir -p "many/${long:=$(printf 'long%.0s' {1..30})}"
+for i in {1..20}; do
+	stet --root many --session "worker-$i" write "$long/file-$i.c" <list.txt >/dev/null
+done
+# picture LINES COLUMNS: the first one of stet top on a terminal of this size.
+picture() {
+	printf q | script -qec "stty rows $1 cols $2; stet --root many top" /dev/null |
+		tr -d '\r' | sed -n '/\[?2026h/,/\[?2026l/p' | sed 's/\x1b\[[?0-9]*[A-Za-z]//g'
+}
+fits() { [ "$(picture "$1" "$2" | tee printed | wc -l)" -le "$1" ] && [ "$(wc -L <printed)" -le "$2" ]; }
+for size in '24 80' '30 80' '50 200'; do
+	# shellcheck disable=SC2086 # two numbers
+	claim "stet top fits a screen of $size" fits $size
+done
+claim 'and shows who changed a file with a long path, and the end of the path' \
+	grep -qE 'created  ….*/file-20\.c  worker-20$' <(picture 24 80)
 sqlite3 .stet/stet.db "UPDATE writes SET session = 'x' || char(27, 10) || 'y'"
 claim 'a name that came with the state stays on its line, in a pipe too' \
 	test "$(stet log | grep -c 'x\\u001b\\ny')" = 1

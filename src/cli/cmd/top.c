@@ -15,10 +15,11 @@ enum {
 	/* How often the state is asked for changes, and after how long ages are printed anew. */
 	POLL_MS = 250,
 	REDRAW_POLLS = 8,
-	/* Lines of a section if the terminal does not tell how many it has. */
+	/* Lines of the screen if the terminal does not tell how many it has. */
 	LINES = 24,
-	/* Headings and blank lines, besides the rows of three sections. */
-	FRAME_LINES = 9,
+	/* What is on the screen besides the rows of three sections: the first line; of each a blank line, a
+	 * heading and how many more there are; the line of the cursor. */
+	FRAME_LINES = 11,
 	/* Once, everything is printed: the sections have at most 50 rows. */
 	ALL_LINES = 1000,
 };
@@ -29,6 +30,11 @@ static const char leave_screen[] = "\033[?7h\033[?25h\033[?1049l";
 
 /* One picture is shown at once, where the terminal can. */
 static const char begin_picture[] = "\033[?2026h\033[H\033[J", end_picture[] = "\033[?2026l";
+
+/* How much fits; no columns if it does not matter. */
+struct screen {
+	size_t lines, columns;
+};
 
 /* ---- members ---- */
 
@@ -114,10 +120,9 @@ static void add_file(struct table *table, const struct stet_json *now, size_t n)
 }
 
 static int print_section(const struct stet_json *now, const char *list, const char *title,
-                         size_t most,
+                         size_t most, struct table table,
                          void (*add)(struct table *table, const struct stet_json *now, size_t n)) {
 	char pointer[32];
-	struct table table = {.columns = 4, .right = 1u << 0};
 	snprintf(pointer, sizeof pointer, "/%s", list);
 	size_t count = stet_json_count(now, pointer), rows = count < most ? count : most;
 	if (count == 0)
@@ -132,24 +137,29 @@ static int print_section(const struct stet_json *now, const char *list, const ch
 }
 
 static int print_sections(const struct stet_workspace *ws, const struct stet_json *now,
-                          size_t lines) {
-	size_t each = lines > FRAME_LINES + 3 ? (lines - FRAME_LINES) / 3 : 1;
+                          const struct screen *screen) {
+	size_t each = screen->lines > FRAME_LINES + 3 ? (screen->lines - FRAME_LINES) / 3 : 1;
+	const struct table table = {
+		.columns = 4, .right = 1u << 0, .screen = screen->columns, .cut = 2};
+	struct table agents_table = table;
+	agents_table.cut = 3;
 	size_t waiting = stet_json_count(now, "/attention");
 	size_t agents = stet_json_count(now, "/agents");
 	put_name(stdout, stet_workspace_root(ws));
-	printf(": %zu %s\n", agents, plural(agents, "agent", "agents"));
+	printf(": %s%zu %s\n", stet_json_true(now, "/moreAgents") ? "more than " : "", agents,
+	       plural(agents, "agent", "agents"));
 	if (waiting + agents + stet_json_count(now, "/files") == 0)
-		puts("No agent has used stet here yet. Connect one: stet setup claude");
-	int status = print_section(now, "attention", "Needs you", each, add_waiting);
+		puts("No agent has used stet here in the last day. Connect one: stet setup claude");
+	int status = print_section(now, "attention", "Needs you", each, table, add_waiting);
 	if (status == DONE)
-		status = print_section(now, "agents", "Agents", each, add_agent);
+		status = print_section(now, "agents", "Agents", each, agents_table, add_agent);
 	if (status == DONE)
 		status = print_section(now, "files", "Recent files",
-		                       2 * each - (waiting < each ? waiting : each), add_file);
+		                       2 * each - (waiting < each ? waiting : each), table, add_file);
 	return status;
 }
 
-static int print_now(struct stet_workspace *ws, size_t lines) {
+static int print_now(struct stet_workspace *ws, const struct screen *screen) {
 	struct stet_error err = {0};
 	struct stet_json *now = NULL;
 	char *text = NULL;
@@ -161,7 +171,7 @@ static int print_now(struct stet_workspace *ws, size_t lines) {
 	if (status == DONE && is_json())
 		status = put_json(now);
 	else if (status == DONE)
-		status = print_sections(ws, now, lines);
+		status = print_sections(ws, now, screen);
 	stet_json_free(now);
 	stet_free(text);
 	return status;
@@ -169,14 +179,17 @@ static int print_now(struct stet_workspace *ws, size_t lines) {
 
 /* ---- the live screen ---- */
 
-static size_t count_lines(void) {
+static struct screen measure_screen(void) {
 	struct winsize size;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : LINES;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0)
+		return (struct screen){.lines = LINES};
+	return (struct screen){.lines = size.ws_row, .columns = size.ws_col};
 }
 
 static int draw(struct stet_workspace *ws) {
+	struct screen screen = measure_screen();
 	fputs(begin_picture, stdout);
-	int status = print_now(ws, count_lines());
+	int status = print_now(ws, &screen);
 	fputs(end_picture, stdout);
 	return status == DONE ? done() : status;
 }
@@ -234,7 +247,8 @@ static int run_top(const struct options *options, const struct arguments *args) 
 		return status;
 	bool live =
 		isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && !is_json() && !has_option(args, "--once");
-	status = live ? watch_on_screen(cli.ws) : print_now(cli.ws, ALL_LINES);
+	const struct screen all = {.lines = ALL_LINES};
+	status = live ? watch_on_screen(cli.ws) : print_now(cli.ws, &all);
 	return cli_close(&cli, status == DONE ? done() : status);
 }
 
