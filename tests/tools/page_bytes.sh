@@ -34,18 +34,19 @@ is_larger_by_the_page() {
 	[ "$with" -gt "$without" ] && [ $((with - without)) -le $((page + 8192)) ]
 }
 
-# Kilobytes that stet mcp has in memory once it has answered.
+# Kilobytes of memory that stet mcp has for itself once it has answered. Of the program's file, which all processes
+# share, the kernel maps pages that nobody asked for, more or fewer each time.
 memory_of() {
 	local answer
 	coproc "$1" mcp --root "$tap_dir/ws" 2>/dev/null
 	echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' >&"${COPROC[1]}"
-	read -r answer <&"${COPROC[0]}" && [[ $answer = *'"result"'* ]] && awk '/^VmRSS/ { print $2 }' "/proc/$COPROC_PID/status"
+	read -r answer <&"${COPROC[0]}" && [[ $answer = *'"result"'* ]] && awk '/^RssAnon/ { print $2 }' "/proc/$COPROC_PID/status"
 	kill "$COPROC_PID"
 	wait "$COPROC_PID"
 	return 0
 }
 
-# The least of several starts: the kernel maps neighbouring pages of a file at will.
+# The least of several starts.
 least_memory() {
 	for _ in 1 2 3 4 5 6 7; do memory_of "$1"; done | sort -n | head -n 1
 }
@@ -54,7 +55,7 @@ needs_no_more_memory() {
 	local with without
 	mkdir -p ws
 	with=$(least_memory "$STET") && without=$(least_memory "$tap_dir/without") || return
-	echo "$with kB, without the page $without kB"
+	echo "$with kB of its own, without the page $without kB"
 	[ -n "$with" ] && [ -n "$without" ] && [ "$with" -le $((without + without / 50)) ]
 }
 
