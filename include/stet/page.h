@@ -28,7 +28,8 @@ extern "C" {
  *
  * @section  "now": agents, recent files, conflicts that need a person; "conflicts" and
  *           "conflict"; "rescued"; "history", "write" and "run"; "diff";
- *           "context"; "places", where `who` is as stet_who() has it.
+ *           "context"; "places", where `who` is as stet_who() has it, and
+ *           "forecast", as stet_forecast() has it for all pairs.
  * @args     A JSON object with the section's arguments; NULL for none.
  * @out      Receives the text, to be freed with stet_free().
  * @out_len  Receives its length; may be NULL.

@@ -23,6 +23,19 @@ static bool decode_value(const char *text, struct st_buf *out) {
 	return !out->failed && st_utf8_valid(st_buf_str(out));
 }
 
+bool st_query_is_valid(const char *query) {
+	st_auto(st_buf) value = ST_BUF_INIT;
+	bool valid = true;
+	while (valid && query && *query) {
+		const char *equals = query + strcspn(query, "=&");
+		valid = *equals != '=' || decode_value(equals + 1, &value);
+		query = strchr(query, '&');
+		if (query)
+			query++;
+	}
+	return valid;
+}
+
 bool st_query_get(const char *query, const char *name, struct st_buf *out) {
 	size_t len = strlen(name);
 	while (query && *query) {

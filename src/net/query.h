@@ -11,12 +11,17 @@
 #include "base/buf.h"
 
 /**
+ * Whether every parameter has a value that is valid: no wrong escape, no NUL, only
+ * UTF-8. Without memory no query is valid.
+ */
+bool st_query_is_valid(const char *query);
+
+/**
  * Get the first parameter with a name.
  *
  * @query  Without the question mark; NULL for none.
  * @out    Receives the decoded value, which replaces its contents.
- * @return False if there is no such parameter, or if its value is not valid: a
- *         wrong escape, a NUL, no UTF-8.
+ * @return False if there is no such parameter, or if its value is not valid.
  */
 bool st_query_get(const char *query, const char *name, struct st_buf *out);
 

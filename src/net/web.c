@@ -86,9 +86,10 @@ void st_web_refuse(struct st_request *request, int status, const char *error, co
 	st_web_answer(request, status, st_buf_str(&json));
 }
 
-static int status_of(int code) {
+int st_web_status(int code) {
 	switch (code) {
 	case STET_E_INVALID:
+	case STET_E_OUTSIDE:
 		return 400;
 	case STET_E_NOT_FOUND:
 		return 404;
@@ -161,7 +162,7 @@ static void answer_section(struct st_pool_task *base) {
 	if (request) {
 		st_request_watch(request, NULL, NULL);
 		if (task->code < 0)
-			st_web_refuse(request, status_of(task->code), stet_error_name(task->code),
+			st_web_refuse(request, st_web_status(task->code), stet_error_name(task->code),
 			              task->err.message);
 		else
 			st_web_answer(request, 200, st_strn(task->json, task->len));
@@ -434,6 +435,10 @@ static bool check_undo(const struct st_web *web, struct st_request *request) {
 bool st_web_check_head(struct st_web *web, struct st_request *request) {
 	if (!is_same_origin(&request->head)) {
 		st_web_refuse(request, 403, "access", "Only the page itself may ask.");
+		return false;
+	}
+	if (!st_query_is_valid(request->head.query)) {
+		st_web_refuse(request, 400, "invalid", "The query of the address is not valid.");
 		return false;
 	}
 	if (is_undo(request))

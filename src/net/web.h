@@ -57,6 +57,9 @@ void st_web_handle(struct st_web *web, struct st_request *request);
 /** End the streams of clients whose token the gate no longer accepts. */
 void st_web_revoke(struct st_web *web, const struct st_gate *gate);
 
+/** The status of an answer that tells of a code. */
+int st_web_status(int code);
+
 /** Answer with JSON. */
 void st_web_answer(struct st_request *request, int status, struct st_str json);
 

@@ -121,18 +121,8 @@ static void answer_preview(struct undo_task *task, const struct st_buf *preview,
 	st_buf_addc(&task->answer, '}');
 }
 
-static int status_of(int code) {
-	if (code == STET_E_CONFLICT)
-		return 409;
-	if (code == STET_E_NOT_FOUND)
-		return 404;
-	if (code == STET_E_ACCESS)
-		return 403;
-	return code == STET_E_INVALID ? 400 : 500;
-}
-
 static void fail_call(struct undo_task *task, int code, const struct stet_error *err) {
-	fail(task, status_of(code), stet_error_name(code), st_str(err->message));
+	fail(task, st_web_status(code), stet_error_name(code), st_str(err->message));
 }
 
 /* Preview; and if the caller has seen this very preview, do it. */
@@ -161,7 +151,7 @@ static void undo_in(struct undo_task *task, struct stet_session *session,
 		fail_call(task, code, &err);
 		return;
 	}
-	task->status = code < 0 ? status_of(code) : 200;
+	task->status = code < 0 ? st_web_status(code) : 200;
 	if (code < 0) {
 		st_buf_addf(&task->answer, "{\"error\":\"%s\",\"message\":", stet_error_name(code));
 		st_json_quote(&task->answer, st_str(err.message));

@@ -52,6 +52,9 @@ done
 claim 'an encoded path of the interface is not there' says ' 404 ' ask GET /api%2fv1/history ''
 claim 'an unknown section: 400, with the list' says 'The sections are: now' ask GET /api/v1/nothing ''
 claim 'no such write: 404' says 'There is no write 99' ask GET '/api/v1/write?id=99' ''
+claim 'an id that is no number: 400' says '"id\" takes the number' ask GET '/api/v1/write?id=one' ''
+claim 'for a conflict, too' says '"id\" takes the number' ask GET '/api/v1/conflict' ''
+claim 'a search for what is no UTF-8: 400, not everything' says ' 400 ' ask GET '/api/v1/history?path=%ff' ''
 claim 'no such workspace: 404' says ' 404 ' ask GET '/api/v1/now?ws=7' ''
 claim 'a search with odd letters finds nothing' says '"writes":[]' ask GET '/api/v1/history?path=%3Cscript%3E' ''
 claim 'a file of the tree is no section' says ' 400 ' ask GET /api/v1/a.txt ''
@@ -72,6 +75,7 @@ claim 'undo needs JSON' says ' 403 ' ask POST /api/v1/undo 'Content-Type: text/p
 claim 'undo is a POST' says ' 405 ' ask GET /api/v1/undo 'X-Stet-Page: 1\r\n'
 claim 'undo needs a write' says ' 400 ' undo '{}'
 claim 'undo needs valid JSON' says ' 400 ' undo '{'
+claim 'nor a file elsewhere' says ' 400 ' undo '{"agent":"bob","path":"../../etc/passwd"}'
 claim 'a preview changes nothing' says '"expected":"' undo '{"id":1}'
 claim 'the file is as it was' grep -qx two one/a.txt
 claim 'another digest: 409, with the new preview' says ' 409 ' undo '{"id":1,"expected":"00"}'
@@ -93,6 +97,47 @@ for _ in {1..200}; do
 done
 claim 'a stream tells of changes' grep -qE '^\{"changes":[0-9]+\}' lines
 claim 'ends on a signal while a client listens' stop
+
+# The browser: a program in its place keeps what it is given, and runs on until the test lets it end.
+mkdir bin run
+mkfifo closed
+cat >bin/xdg-open <<'END'
+#!/bin/sh
+printf '%s\n' "$@" >arguments
+cp "$1" shown
+exec cat closed
+END
+chmod +x bin/xdg-open
+on_desktop() {
+	PATH=$tap_dir/bin:$PATH DISPLAY=:9 XDG_RUNTIME_DIR=$tap_dir/run \
+		script -qec "echo \$\$ >pid; exec '$STET' page $1 one" /dev/null </dev/null >url
+}
+await() { for _ in {1..600}; do "$@" && return; sleep 0.05; done; return 1; }
+opens_the_page() { grep -qF "$(tr -d '\r' <url)" shown; }
+if script -qec true /dev/null </dev/null >script.out 2>&1; then
+	on_desktop '' &
+	desktop=$!
+	claim 'on a desktop it opens the browser' await test -s shown
+	claim 'at its address' opens_the_page
+	claim 'which is not among the arguments that others see' lacks token cat arguments
+	claim 'but in a file of this user alone' test "$(stat -c %a "$(cat arguments)")" = 600
+	port=$(sed 's|.*:\([0-9]*\)/.*|\1|' url | tr -d '\r')
+	host=127.0.0.1:$port
+	claim 'it answers while the browser runs' says ' 200 OK' without_token ask GET / ''
+	kill "$(cat pid)"
+	wait "$desktop"
+	claim 'when it ends the file is gone' test ! -e "$(cat arguments)"
+	: >closed
+	rm -f shown pid
+	on_desktop --no-open &
+	desktop=$!
+	claim 'with --no-open it only prints the address' await grep -q token= url
+	kill "$(cat pid)"
+	wait "$desktop"
+	claim 'and opens nothing' test ! -e shown
+else
+	skip 'on a desktop it opens the browser' 'there are no terminals here'
+fi
 
 start serve --page one
 host=127.0.0.1:$port

@@ -163,6 +163,45 @@ static void now_names_who_works_on_what(void **state) {
 	close_both(&opened);
 }
 
+/* Agents that each write a file; another process shows it. */
+static void call_as(struct opened *opened, const struct dir *dir, const char *prefix, int count) {
+	open_both(opened, dir);
+	for (int i = 0; i < count; i++) {
+		struct stet_session *agent = NULL;
+		char name[16], args[64];
+		snprintf(name, sizeof name, "%s%.0d", prefix, i);
+		snprintf(args, sizeof args, "{\"path\":\"%s\",\"content\":\"x\"}", name);
+		assert_int_equal(stet_session_open(opened->ws, name, &agent, NULL), 0);
+		assert_int_equal(call(agent, "write_file", args), 0);
+		stet_session_close(agent);
+	}
+	stet_workspace_drain(opened->ws, 0);
+	close_both(opened);
+	open_both(opened, dir);
+}
+
+static void an_agent_may_have_the_name_of_the_page(void **state) {
+	struct opened opened;
+	call_as(&opened, *state, "page", 1);
+	assert_string_equal(text_at(section(&opened, "now", NULL), "/agents/0/agent"), "page");
+	assert_string_equal(text_at(section(&opened, "context", NULL), "/sessions/0/agent"), "page");
+	close_both(&opened);
+}
+
+static void long_lists_say_that_there_is_more(void **state) {
+	for (int count = 50; count <= 51; count++) {
+		struct opened opened;
+		call_as(&opened, *state, "agent", count);
+		yyjson_val *now = section(&opened, "now", NULL);
+		assert_int_equal(count_at(now, "/agents"), 50);
+		assert_int_equal(yyjson_get_bool(yyjson_obj_get(now, "moreAgents")), count > 50);
+		yyjson_val *context = section(&opened, "context", NULL);
+		assert_int_equal(count_at(context, "/sessions"), 50);
+		assert_int_equal(yyjson_get_bool(yyjson_obj_get(context, "moreSessions")), count > 50);
+		close_both(&opened);
+	}
+}
+
 static void context_counts_the_turns_of_a_host(void **state) {
 	const struct dir *dir = *state;
 	struct opened opened;
@@ -310,6 +349,10 @@ static void a_query_is_decoded_strictly(void **state) {
 	assert_false(st_query_get("path=%2", "path", &value));
 	assert_false(st_query_get("path=%00", "path", &value));
 	assert_false(st_query_get("path=%ff", "path", &value));
+	assert_true(st_query_is_valid(NULL));
+	assert_true(st_query_is_valid("&a&b=&c=%C3%A9&"));
+	assert_false(st_query_is_valid("a=1&path=%ff"));
+	assert_false(st_query_is_valid("path=%zz&a=1"));
 }
 
 int main(void) {
@@ -318,6 +361,8 @@ int main(void) {
 		claim(a_merge_is_a_conflict_that_is_settled),
 		claim(rescued_bytes_are_listed_and_compared_with_the_file),
 		claim(now_names_who_works_on_what),
+		claim(an_agent_may_have_the_name_of_the_page),
+		claim(long_lists_say_that_there_is_more),
 		claim(context_counts_the_turns_of_a_host),
 		claim(the_history_comes_in_pages_and_can_be_searched),
 		claim(a_page_of_ten_thousand_writes_looks_at_two_thousand),

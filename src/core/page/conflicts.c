@@ -85,14 +85,18 @@ static int show_conflict(void *data, const struct st_conflict_entry *entry,
 static int find_conflict(struct st_store *store, void *data, struct stet_error *err) {
 	struct st_page *page = data;
 	const struct st_conflict_query query = {.id = st_page_int(page, "id", 0), .limit = 1};
-	return query.id == 0 ? 0 : st_store_conflicts(store, &query, show_conflict, page, err);
+	return st_store_conflicts(store, &query, show_conflict, page, err);
 }
 
 int st_page_conflict(struct st_page *page, struct stet_error *err) {
-	int code = st_page_read(page, find_conflict, page, err);
+	int64_t id = 0;
+	int code = st_page_id(page, &id, err);
+	if (code == 0)
+		code = st_page_read(page, find_conflict, page, err);
 	if (code == 0 && !yyjson_mut_obj_get(page->root, "conflict"))
-		code = st_fail(err, STET_E_NOT_FOUND, "There is no conflict %lld: stet keeps the last %d.",
-		               (long long)st_page_int(page, "id", 0), ST_CONFLICTS_MAX);
+		code = st_fail(err, STET_E_NOT_FOUND,
+		               "There is no conflict %lld: stet keeps the last %d,%03d.", (long long)id,
+		               ST_CONFLICTS_MAX / 1000, ST_CONFLICTS_MAX % 1000);
 	return code;
 }
 

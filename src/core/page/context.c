@@ -18,6 +18,7 @@ struct sent {
 	yyjson_mut_val *list;
 	struct sent_session session[SESSIONS];
 	size_t count;
+	bool more;
 	struct sent_session *current;
 };
 
@@ -31,6 +32,7 @@ static struct sent_session *find_session(struct sent *sent, const char *name) {
 
 static struct sent_session *add_session(struct sent *sent, const struct st_usage_entry *entry) {
 	struct st_page *page = sent->page;
+	sent->more |= sent->count == SESSIONS;
 	if (sent->count == SESSIONS || strlen(entry->session) >= NAME_MAX_LEN)
 		return NULL;
 	struct sent_session *session = &sent->session[sent->count++];
@@ -106,6 +108,8 @@ int st_page_context(struct st_page *page, struct stet_error *err) {
 	sent->page = page;
 	sent->list = st_json_add_array(page->doc, page->root, "sessions");
 	int code = st_page_read(page, read_all, sent, err);
+	if (sent->more)
+		st_json_add_true(page->doc, page->root, "moreSessions");
 	for (size_t i = 0; i < sent->count; i++) {
 		const struct sent_session *session = &sent->session[i];
 		st_page_add_number(page, session->object, "calls", session->calls);

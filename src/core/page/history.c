@@ -103,12 +103,14 @@ static int find_write(struct st_store *store, void *data, struct stet_error *err
 }
 
 int st_page_write(struct st_page *page, struct stet_error *err) {
-	struct wanted wanted = {.page = page, .id = st_page_int(page, "id", 0)};
-	int code = st_page_read(page, find_write, &wanted, err);
+	struct wanted wanted = {.page = page};
+	int code = st_page_id(page, &wanted.id, err);
+	if (code == 0)
+		code = st_page_read(page, find_write, &wanted, err);
 	if (code == 0 && !wanted.found)
 		code = st_fail(err, STET_E_NOT_FOUND,
-		               "There is no write %lld in the log: it keeps the last %d.",
-		               (long long)wanted.id, ST_LOG_MAX);
+		               "There is no write %lld in the log: it keeps the last %d,%03d.",
+		               (long long)wanted.id, ST_LOG_MAX / 1000, ST_LOG_MAX % 1000);
 	if (code == 0)
 		code = st_page_add_diff(page, yyjson_mut_obj_get(page->root, "write"), wanted.path,
 		                        &wanted.before, &wanted.after, err);

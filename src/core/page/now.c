@@ -28,6 +28,7 @@ struct now {
 	yyjson_mut_val *agents, *files, *waiting;
 	struct agent agent[AGENTS];
 	size_t agent_count;
+	bool more_agents;
 	struct work_file file[FILES];
 	size_t file_count;
 	int64_t time;
@@ -42,6 +43,7 @@ static void now_release(struct now *now) {
 static void now_clear(struct now *now) {
 	now_release(now);
 	now->agent_count = now->file_count = 0;
+	now->more_agents = false;
 	yyjson_mut_arr_clear(now->agents);
 	yyjson_mut_arr_clear(now->files);
 	yyjson_mut_arr_clear(now->waiting);
@@ -61,6 +63,7 @@ static struct agent *find_agent(struct now *now, const char *name) {
 static struct agent *add_agent(struct now *now, const char *name, const char *tool,
                                const char *path, int64_t at) {
 	struct st_page *page = now->page;
+	now->more_agents |= now->agent_count == AGENTS;
 	if (now->agent_count == AGENTS || strlen(name) >= NAME_MAX_LEN)
 		return NULL;
 	struct agent *agent = &now->agent[now->agent_count++];
@@ -213,6 +216,8 @@ static void add_counts(struct now *now) {
 		st_page_add_number(now->page, agent->object, "calls", agent->calls);
 		st_page_add_number(now->page, agent->object, "tokens", agent->tokens);
 	}
+	if (now->more_agents)
+		st_json_add_true(now->page->doc, now->page->root, "moreAgents");
 }
 
 /* A state that is in memory only is lost when the server ends: the person should know. */

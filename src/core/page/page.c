@@ -18,6 +18,11 @@ int64_t st_page_int(const struct st_page *page, const char *name, int64_t missin
 	return number < 0 ? missing : number;
 }
 
+int st_page_id(const struct st_page *page, int64_t *id, struct stet_error *err) {
+	*id = st_page_int(page, "id", 0);
+	return *id > 0 ? 0 : st_fail(err, STET_E_INVALID, "\"id\" takes the number of an entry.");
+}
+
 int64_t st_page_limit(const struct st_page *page) {
 	int64_t limit = st_page_int(page, "limit", ST_PAGE_LIMIT);
 	if (limit < 1)
@@ -128,7 +133,7 @@ static const struct {
 	{"now", st_page_now},         {"conflicts", st_page_conflicts}, {"conflict", st_page_conflict},
 	{"rescued", st_page_rescued}, {"history", st_page_history},     {"write", st_page_write},
 	{"run", st_page_run},         {"diff", st_page_diff},           {"context", st_page_context},
-	{"places", st_page_places},
+	{"places", st_page_places},   {"forecast", st_page_forecast},
 };
 
 static st_page_section *find_section(const char *name, struct stet_error *err) {
@@ -138,7 +143,7 @@ static st_page_section *find_section(const char *name, struct stet_error *err) {
 	}
 	(void)st_fail(err, STET_E_INVALID,
 	              "There is no section %s. The sections are: now, conflicts, conflict, rescued, "
-	              "history, write, run, diff, context, places.",
+	              "history, write, run, diff, context, places, forecast.",
 	              st_quoted(name ? name : ""));
 	return NULL;
 }

@@ -25,7 +25,7 @@ enum {
 };
 
 /** The session of the page itself, for undo and redo: a person, not an agent. */
-#define ST_PAGE_SESSION "page"
+#define ST_PAGE_SESSION "stet-page"
 
 /** One answer. */
 struct st_page {
@@ -48,7 +48,7 @@ typedef int st_page_section(struct st_page *page, struct stet_error *err);
 
 st_page_section st_page_now, st_page_conflicts, st_page_conflict, st_page_rescued;
 st_page_section st_page_history, st_page_write, st_page_run, st_page_diff, st_page_context;
-st_page_section st_page_places;
+st_page_section st_page_places, st_page_forecast;
 
 /* ---- shared by the sections ---- */
 
@@ -57,6 +57,9 @@ const char *st_page_text(const struct st_page *page, const char *name);
 
 /** A number argument, `missing` without it. Negative numbers count as missing. */
 int64_t st_page_int(const struct st_page *page, const char *name, int64_t missing);
+
+/** The argument `id`, which must be there. Returns 0 or STET_E_INVALID. */
+[[nodiscard]] int st_page_id(const struct st_page *page, int64_t *id, struct stet_error *err);
 
 /** The argument `limit`, within its bounds. */
 int64_t st_page_limit(const struct st_page *page);

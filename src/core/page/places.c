@@ -1,18 +1,14 @@
-/* The checkouts of the repository in which agents work. */
+/* The checkouts of the repository in which agents work, and what merging them would do. */
 #include "core/page/page.h"
 #include "core/places/answers.h"
 
 int st_page_places(struct st_page *page, struct stet_error *err) {
-	char *json = NULL;
-	size_t len = 0;
-	yyjson_doc *who = NULL;
-	int code = st_who(page->ws, page->reach, &json, &len, err);
-	if (code == 0)
-		code = st_json_parse(st_strn(json, len), "The places", &who, err);
-	if (code == 0)
-		st_json_add(page->doc, page->root, "who",
-		            yyjson_val_mut_copy(page->doc, yyjson_doc_get_root(who)));
-	yyjson_doc_free(who);
-	stet_free(json);
-	return code;
+	return st_who_fill(page->ws->places, page->reach, page->doc,
+	                   st_json_add_object(page->doc, page->root, "who"), err);
+}
+
+int st_page_forecast(struct st_page *page, struct stet_error *err) {
+	const struct st_forecast_request request = {.all = true, .reach = page->reach};
+	return st_forecast_fill(page->ws->places, &request, page->doc,
+	                        st_json_add_object(page->doc, page->root, "forecast"), err);
 }
