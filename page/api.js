@@ -45,7 +45,7 @@ async function send(url, options = {}) {
 		});
 	} catch (error) {
 		if (error.name === "AbortError") throw error;
-		throw new Failure(0, "The server cannot be reached.");
+		throw new Failure(0, "The server cannot be reached. If it has ended, start stet page again and open the address that it prints.");
 	}
 }
 
@@ -70,9 +70,8 @@ export const undo = async (body) => read(await send("/api/v1/undo", {
 /** How long to wait for a line; the server sends one every five seconds. */
 const SILENCE_MS = 12000;
 
-/** Listen to changes until the connection is lost. */
-export async function listen(ws, heard) {
-	const stop = new AbortController();
+/** Listen to changes until the connection is lost, or `stop` ends it. */
+export async function listen(ws, heard, stop) {
 	let alarm;
 	const expect = () => {
 		clearTimeout(alarm);

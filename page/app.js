@@ -6,15 +6,18 @@ import { VIEWS, link, viewOf } from "./views.js";
 
 const main = document.getElementById("main");
 const live = document.getElementById("live");
+const lost = document.getElementById("lost");
 const workspace = document.getElementById("workspace");
 
-/** The shortest time between two refreshes, and the pause before the connection is tried again. */
 const WORKSPACE = "stet-workspace";
+/** The shortest time between two refreshes, and the pause before the connection is tried again. */
 const REFRESH_MS = 400;
 const RETRY_MS = 1000;
+/** After how many tries the page says what may be wrong. */
+const TRIES = 3;
 
 let about = null, route = null, view = null, generation = 0;
-let refreshing = false, wanted = false, lastOpen = null;
+let refreshing = false, wanted = false, lastOpen = null, listening = null;
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const say = (text) => { document.getElementById("say").textContent = text; };
@@ -38,6 +41,8 @@ function showFailure(error) {
 		showTokenForm("This token is not valid here. Open the address that stet page printed, or enter its token.");
 		return;
 	}
+	if (view) view.unreached = error.status === 0;
+	lost.hidden = true;
 	main.replaceChildren(el("h1", null, view?.title ?? "stet"), el("p.error", { role: "alert" }, error.message),
 		el("p", null, el("button", { type: "button", onclick: () => open() }, "Try again"), " ", el("a", { href: "#/now" }, "Now")));
 }
@@ -108,6 +113,7 @@ function fail(error) {
 
 async function refreshOnce() {
 	const mine = generation, shown = view;
+	if (shown?.unreached) return open();
 	if (!shown?.live || !shown.was || document.hidden) return;
 	const data = await shown.load();
 	const is = signature(data);
@@ -133,25 +139,41 @@ async function refresh() {
 	refreshing = false;
 }
 
+/** A browser opens few connections to one server, so a tab that nobody sees keeps none. */
+async function untilSeen() {
+	while (document.hidden) await new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
+}
+
+function showLost(failure, tries) {
+	setLive("lost", "connection lost");
+	lost.textContent = failure;
+	lost.hidden = tries < TRIES || Boolean(view?.unreached);
+}
+
 async function follow() {
-	let heard = null;
-	for (;;) {
+	for (let tries = 1; ; tries++) {
+		let heard = null, failure = "The server ended the connection.";
+		await untilSeen();
+		listening = new AbortController();
 		try {
 			await listen(route?.ws ?? 0, (changes) => {
 				if (live.dataset.state === "lost") say("The connection is back.");
 				setLive("on", "live");
+				lost.hidden = true;
+				tries = 0;
 				if (changes !== heard) refresh();
 				heard = changes;
-			});
+			}, listening);
 		} catch (error) {
 			if (error.status === 401) {
 				setLive("lost", "no access");
 				showFailure(error);
 				return;
 			}
+			failure = error.message;
 		}
-		heard = null;
-		setLive("lost", "connection lost");
+		if (document.hidden) continue;
+		showLost(failure, tries);
 		await pause(RETRY_MS);
 	}
 }
@@ -193,7 +215,10 @@ addEventListener("hashchange", () => {
 		start();
 	} else if (about) open();
 });
-document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+document.addEventListener("visibilitychange", () => {
+	if (document.hidden) listening?.abort();
+	else refresh();
+});
 workspace.addEventListener("change", () => {
 	sessionStorage.setItem(WORKSPACE, workspace.value);
 	location.reload();

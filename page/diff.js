@@ -90,8 +90,10 @@ export function diff(answer, label) {
 	const lines = parse(answer.diff ?? "");
 	if (!lines.length) return el("p.quiet", null, "The contents are the same.");
 	const root = el("section.change");
+	/* A file that was created or deleted has nothing to stand beside. */
+	const both = lines.some((row) => row.old) && lines.some((row) => row.new);
 	const draw = () => {
-		const side = localStorage.getItem(KEY) === "side";
+		const side = both && localStorage.getItem(KEY) === "side";
 		const choose = (text, value) => el("button", {
 			type: "button", "aria-pressed": String((value === "side") === side),
 			onclick: () => {
@@ -103,7 +105,7 @@ export function diff(answer, label) {
 		const added = lines.filter((row) => row.kind === "+").length, removed = lines.filter((row) => row.kind === "-").length;
 		root.replaceChildren(
 			el("div.tools", null, el("span.sum", null, el("span.plus", null, `+${added}`), " ", el("span.minus", null, `\u2212${removed}`)),
-				el("div.choice", { role: "group", "aria-label": "How to show the diff" }, choose("Unified", "one"), choose("Side by side", "side"))),
+				both && el("div.choice", { role: "group", "aria-label": "How to show the diff" }, choose("Unified", "one"), choose("Side by side", "side"))),
 			table(lines, side, label));
 		if (answer.cut) root.append(el("p.quiet", null, "The diff is cut here: it is too long to show."));
 	};

@@ -80,6 +80,16 @@ export function tokens(number) {
 	return number < 999500 ? `${(number / 1000).toPrecision(3)} k tokens` : `${(number / 1e6).toPrecision(3)} M tokens`;
 }
 
+const STOPS = "a, summary, button, [tabindex]";
+
+/** Let a row that replaces another be as open as that was, and have the focus if that had it. */
+function takeOver(fresh, node) {
+	const details = fresh.querySelector("details"), was = node.querySelector("details");
+	if (details && was) details.open = was.open;
+	const stop = [...node.querySelectorAll(STOPS)].indexOf(document.activeElement);
+	return () => { if (stop >= 0) fresh.querySelectorAll(STOPS)[stop]?.focus({ preventScroll: true }); };
+}
+
 /**
  * Bring a list up to date. Rows that did not change stay as they are, so that focus, selection and
  * what the reader opened stay, too.
@@ -93,13 +103,13 @@ export function reconcile(list, items, keyOf, make) {
 		old.delete(key);
 		if (!node || node.was !== was) {
 			const fresh = make(item);
-			const focused = node?.contains(document.activeElement) && document.activeElement.getAttribute("href");
+			const focus = node && takeOver(fresh, node);
 			fresh.dataset.key = key;
 			fresh.was = was;
 			if (node === at) at = at?.nextElementSibling ?? null;
 			node?.remove();
 			list.insertBefore(fresh, at);
-			if (focused) [...fresh.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus();
+			focus?.();
 			continue;
 		}
 		if (node === at) at = at.nextElementSibling;

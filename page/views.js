@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { diff } from "./diff.js";
-import { count, el, name, path, plain, reconcile, time, tokens } from "./dom.js";
+import { count, el, line, name, path, plain, reconcile, time, tokens } from "./dom.js";
 import { undoPanel } from "./undo.js";
 
 const REASONS = {
@@ -37,6 +37,13 @@ function list(main, id, title, items, keyOf, make, empty) {
 	section.querySelector(".empty")?.remove();
 	if (!items.length && empty) section.append(empty());
 	section.hidden = !items.length && !empty;
+}
+
+/** Say below a list that it is not all, if it is not. */
+function more(main, id, is, sentence) {
+	const section = main.querySelector(`#${id}`);
+	section.querySelector(".more")?.remove();
+	if (is) section.append(el("p.quiet.more", null, sentence));
 }
 
 const empty = (sentence, command) => () => el("p.empty", null, sentence, command && [" ", el("code", null, command)]);
@@ -95,12 +102,13 @@ const now = (route) => ({
 	draw(main, data) {
 		if (!data.agents.length && !data.files.length && !data.attention.length) {
 			main.querySelectorAll(".block").forEach((node) => node.remove());
-			if (!main.querySelector(".empty")) main.append(empty("No agent has used stet here yet. Connect one:", "stet setup claude")());
+			if (!main.querySelector(".empty")) main.append(empty("No agent has used stet here in the last day. Connect one:", "stet setup claude")());
 			return;
 		}
 		main.querySelector(":scope > .empty")?.remove();
 		list(main, "attention", "Needs you", data.attention, (item) => item.kind + (item.id ?? item.name ?? ""), attentionRow);
 		list(main, "agents", "Agents", data.agents.sort((a, b) => b.at - a.at), (item) => item.agent, agentRow, empty("No agent was active in the last day."));
+		more(main, "agents", data.moreAgents, "More agents were active in the last day: these are the newest.");
 		list(main, "files", "Recent files", data.files.sort((a, b) => b.at - a.at), (item) => item.path, fileRow, empty("No file was read or written in the last day."));
 	},
 });
@@ -128,7 +136,7 @@ const conflicts = (route) => ({
 		const items = [...data.conflicts, ...(data.rescued ?? [])].sort((a, b) => b.at - a.at);
 		const searched = route.query.path || route.query.agent;
 		list(main, "list", null, items, (item) => item.kind + (item.id ?? item.name), conflictRow,
-			searched ? empty("No conflict matches.") : empty("No conflicts: no agent wrote to a file that had changed since it read it. To see one, run", "make demo"));
+			searched ? empty("No conflict matches.") : empty("No conflicts: no agent wrote to a file that had changed since it read it. All that was written:", "stet log"));
 		pager(main, route, data.next);
 	},
 });
@@ -303,62 +311,130 @@ const context = (route) => ({
 	title: "Context", live: true,
 	load: () => get("context", { ws: route.ws, ...route.query }),
 	draw(main, data) {
-		const open = new Set([...main.querySelectorAll("details[open]")].map((node) => node.parentElement.dataset.key));
-		list(main, "list", null, data.sessions, (item) => item.agent, (item) => {
-			const row = sessionRow(item);
-			row.firstElementChild.open = open.has(item.agent);
-			return row;
-		}, empty("No agent has called stet in the last week. Connect one:", "stet setup claude"));
+		list(main, "list", null, data.sessions, (item) => item.agent, sessionRow, empty("No agent has called stet in the last week. Connect one:", "stet setup claude"));
+		more(main, "list", data.moreSessions, "More sessions were active in the last week: these are the newest.");
 	},
 });
 
 // ---- places
 
-const lines = (file) => (file.lines ?? []).map(({ start, end }) => start === end ? `${start}` : `${start}\u2013${end}`).join(", ") + (file.linesLeftOut ? " \u2026" : "");
+const linesOf = (file) => (file.lines ?? []).map(({ start, end }) => start === end ? `${start}` : `${start}\u2013${end}`).join(", ") + (file.linesLeftOut ? " \u2026" : "");
+const withLines = (text) => !text ? "" : `${/^\d+$/.test(text) ? "line" : "lines"} ${text}`;
 const meet = (one, two) => (one.lines ?? []).some((a) => (two.lines ?? []).some((b) => a.start <= b.end && b.start <= a.end));
 const since = (seconds) => time(Date.now() - seconds * 1000);
 const placeName = (place) => place.branch || place.path;
+/** The page itself is no agent. */
+const agentsOf = (place) => place.agents.filter(({ name: who }) => who !== "stet-page");
 
-/** Files that are changed in several places: [{ path, in: [{ place, file }], meets }]. */
-function sharedFiles(places) {
-	const found = new Map();
-	for (const place of places) {
-		for (const file of place.files) found.set(file.path, [...found.get(file.path) ?? [], { place, file }]);
-	}
-	return [...found].filter(([, where]) => where.length > 1).map(([file, where]) => ({
-		path: file, in: where,
-		meets: where.some((one, i) => where.slice(i + 1).some((two) => meet(one.file, two.file))),
-	})).sort((a, b) => b.meets - a.meets);
+/** What a merge of two places does to a file; the worst comes first. */
+const VERDICTS = { overlaps: "tag.refused", "same lines": "tag.refused", unknown: "tag.rescued", merges: "tag.merged", "other lines": "tag" };
+
+function verdictOf({ in: where, pairs }) {
+	if (pairs.length) return Object.keys(VERDICTS).find((verdict) => pairs.some((pair) => pair.verdict === verdict));
+	return where.some((one, i) => where.slice(i + 1).some((two) => meet(one.file, two.file))) ? "same lines" : "other lines";
 }
 
-const sharedRow = (item) => el("li.row", null, tag(item.meets ? "same lines" : "other lines", item.meets ? "tag.refused" : "tag.merged"), el("span.what", null, path(item.path)),
-	el("span.note", null, item.in.flatMap(({ place, file }, i) => [i ? "; " : "", name(placeName(place)), ": ", lines(file)])));
+/** Files that are changed in several places: [{ path, in: [{ place, file }], pairs, verdict }]. */
+function sharedFiles(places, forecast) {
+	const found = new Map(), names = new Map();
+	const entry = (file) => found.get(file) ?? found.set(file, { path: file, in: [], pairs: [] }).get(file);
+	for (const place of places) {
+		for (const file of place.files) entry(file.path).in.push({ place: placeName(place), file: { ...file, secondsAgo: 0 } });
+	}
+	for (const place of forecast?.places ?? []) names.set(place.id, placeName(place));
+	for (const pair of forecast?.pairs ?? []) {
+		for (const file of pair.files ?? []) entry(file.path).pairs.push({ ...file, names: [names.get(pair.a), names.get(pair.b)] });
+	}
+	const order = Object.keys(VERDICTS);
+	return [...found.values()].filter((item) => item.in.length > 1 || item.pairs.length).map((item) => ({ ...item, verdict: verdictOf(item) }))
+		.sort((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
+}
+
+/** Why places could not be compared. */
+function unknownPairs(forecast) {
+	const names = new Map(forecast.places.map((place) => [place.id, placeName(place)]));
+	const told = forecast.pairs.filter((pair) => pair.verdict === "unknown" && !pair.files)
+		.map(({ a, b, of, why }) => of ? `${plain(names.get(of))} ${why}.` : `${plain(names.get(a))} and ${plain(names.get(b))}: ${why}`);
+	return told.length ? `No forecast of the merge: ${[...new Set(told)].join(" ")}` : "";
+}
+
+function side(place, { start, count: lines, text, cut }) {
+	const rows = text.replace(/\n$/, "").split("\n").flatMap((row, i) => [i ? "\n" : "", line(row)]);
+	return el("figure", null, el("figcaption", null, name(place), lines ? `, ${withLines(linesOf({ lines: [{ start, end: start + lines - 1 }] }))}` : `: nothing, before line ${start}`),
+		lines ? el("pre", null, rows, cut && " \u2026") : null);
+}
+
+const pairOf = (pair) => el("div.pair", null, el("p.quiet", null, name(pair.names[0]), " and ", name(pair.names[1]), `: ${pair.why ?? pair.verdict}`),
+	(pair.overlaps ?? []).map((overlap) => el("div.sides", null, side(pair.names[0], overlap.a), side(pair.names[1], overlap.b))),
+	pair.overlapsLeftOut ? el("p.quiet", null, `${count(pair.overlapsLeftOut, "more overlap")}.`) : null);
+
+function sharedRow(item) {
+	const row = [tag(item.verdict, VERDICTS[item.verdict]), el("span.what", null, path(item.path)),
+		el("span.note", null, item.in.flatMap(({ place, file }, i) => [i ? "; " : "", name(place), linesOf(file) && ": ", withLines(linesOf(file))]))];
+	const told = item.pairs.filter((pair) => pair.verdict !== "merges");
+	return told.length ? el("li", null, el("details", null, el("summary.row", null, row), told.map(pairOf))) : el("li.row", null, row);
+}
 
 function placeRow(place) {
+	const agents = agentsOf(place);
 	return el("li", null, el("details", { open: true }, el("summary.row", null, el("span.what", null, path(place.path), place.here && [" ", tag("here")]),
-		el("span.note", null, place.branch ? name(place.branch) : "", place.agents.length ? [": ", place.agents.flatMap((who, i) => [i ? ", " : "", name(who.name)])] : ""), since(place.secondsAgo)),
+		el("span.note", null, place.branch ? name(place.branch) : "", agents.length ? [place.branch && ": ", agents.flatMap((who, i) => [i ? ", " : "", name(who.name)])] : ""), since(place.secondsAgo)),
 	el("ul.rows", null, place.files.map((file) => el("li.row", null, kind({ created: "created", removed: "deleted" }[file.change] ?? "changed"), el("span.what", null, path(file.path)),
-		el("span.note", null, name(file.by), lines(file) && `, ${/^\d+$/.test(lines(file)) ? "line" : "lines"} ${lines(file)}`, file.editing && [" ", tag("being edited")]), since(file.secondsAgo)))),
+		el("span.note", null, name(file.by), linesOf(file) && `, ${withLines(linesOf(file))}`, file.editing && [" ", tag("being edited")]), since(file.secondsAgo)))),
 	place.filesLeftOut ? el("p.quiet", null, `${count(place.filesLeftOut, "more file")}.`) : null));
 }
 
 /** Leaves out the ages, which change all the time. */
 const settled = (key, value) => key === "secondsAgo" ? undefined : value;
 
-const places = (route) => ({
-	title: "Places", live: true, poll: true,
-	load: () => get("places", { ws: route.ws }),
-	signature: (data) => JSON.stringify(data, settled),
-	draw(main, { who }) {
-		main.querySelector(".quiet")?.remove();
-		if (!who.repository) {
-			main.append(el("p.empty.quiet", null, "This directory is not in a git repository, so it has no other checkouts."));
-			return;
+/** Git needs a while for a forecast, so it is made beside the view, and not too often. */
+const FORECAST_MS = 5000;
+
+function forecaster(route, show) {
+	let busy = false, again = false;
+	return async (mark) => {
+		again = true;
+		if (busy) return;
+		for (busy = true; again && mark.isConnected; await new Promise((done) => setTimeout(done, FORECAST_MS))) {
+			again = false;
+			try {
+				show((await get("forecast", { ws: route.ws })).forecast, "");
+			} catch (error) {
+				show(null, `No forecast of the merge: ${error.message}`);
+			}
 		}
-		list(main, "shared", "Changed in several places", sharedFiles(who.places), (item) => item.path, sharedRow, null);
-		list(main, "places", "Checkouts", who.places, (place) => place.path, placeRow, empty("No agent has worked in a checkout of this repository yet. Make another one:", "git worktree add ../other"));
-	},
-});
+		busy = false;
+	};
+}
+
+const places = (route) => {
+	let forecast = null, problem = "", main = null, known = [];
+	const show = () => {
+		list(main, "shared", "Changed in several places", sharedFiles(known, forecast), (item) => item.path, sharedRow, null);
+		more(main, "shared", problem, problem);
+		main.querySelector("#shared").hidden &&= !problem;
+	};
+	const ask = forecaster(route, (answer, why) => {
+		[forecast, problem] = [answer, answer ? unknownPairs(answer) : why];
+		if (main.querySelector("#shared")) show();
+	});
+	return {
+		title: "Places", live: true, poll: true,
+		load: () => get("places", { ws: route.ws }),
+		signature: (data) => JSON.stringify(data, settled),
+		draw(into, { who }) {
+			[main, known] = [into, who.places];
+			main.querySelector(":scope > .empty")?.remove();
+			if (!who.repository) {
+				main.append(empty("This directory is not in a git repository, so it has no other checkouts. To make it one:", "git init")());
+				return;
+			}
+			show();
+			list(main, "places", "Checkouts", known, (place) => place.path, placeRow, empty("No agent has worked in a checkout of this repository yet. Make another one:", "git worktree add ../other"));
+			if (known.length > 1) ask(main.querySelector("#shared"));
+		},
+	};
+};
 
 /** The views of the navigation, and what an address leads to. */
 export const VIEWS = [["now", "Now"], ["conflicts", "Conflicts"], ["history", "History"], ["places", "Places"], ["context", "Context"]];

@@ -105,8 +105,21 @@ await claim("Context counts the turns of a host that calls stet compact", async 
 await claim("Places shows a file that is changed in two checkouts", async () => {
 	await show(page, "#/places");
 	await page.waitForFunction(() => /parser\.c/.test(document.querySelector("#shared")?.textContent), null, { timeout: 5000 });
-	assert((await text(page, "#shared")).includes("same lines"), await text(page, "#shared"));
 	assert((await text(page, "#places")).includes("errors-agent"), await text(page, "#places"));
+});
+await claim("Places forecasts the merge, with the lines that overlap", async () => {
+	await page.waitForFunction(() => /overlaps.*parser\.c/.test(document.querySelector("#shared")?.textContent), null, { timeout: 5000 });
+	assert(/merges.*grammar\.md/.test(await text(page, "#shared")), await text(page, "#shared"));
+	assert(/main: lines \d+.\d+/.test(await text(page, "#shared")), await text(page, "#shared"));
+	await page.click("#shared summary:has-text('parser.c')");
+	const sides = await page.locator("#shared details[open] figure").allTextContents();
+	assert(sides.some((side) => /errors, lines? \d+.*\\v/s.test(side)) && sides.some((side) => /main, line.*\\r/s.test(side)), sides.join("\n"));
+});
+await claim("and again when a file changes", async () => {
+	await stage.must("writer", "write_file", { path: "src/both.c", content: "int both;\n" });
+	stage.run("--root", join(stage.home, "parser-errors"), "--session", "errors-agent", "write", "src/both.c");
+	await page.waitForFunction(() => /overlaps.*both\.c/.test(document.querySelector("#shared")?.textContent), null, { timeout: 10000 });
+	assert(await page.locator("#shared details[open]").count() === 1, "what was open is closed");
 });
 await claim("a conflict appears within a second, with its diff", async () => {
 	await show(page, "#/conflicts");
@@ -167,6 +180,12 @@ await claim("and redone", async () => {
 	await page.click(".undo button.primary");
 	await page.waitForFunction(() => document.querySelector(".undo .done")?.textContent.includes("Redone"));
 	assert(readFileSync(join(stage.root, "src/shared.c"), "utf8").includes("\n2\n"), "the file is not redone");
+});
+await claim("who undoes is no agent", async () => {
+	for (const [view, list] of [["now", "#agents"], ["places", "#places summary:has-text('here') .note"], ["context", "#list"]]) {
+		await show(page, `#/${view}`);
+		assert(!(await text(page, list)).includes("stet-page"), `${view} lists the page: ${await text(page, list)}`);
+	}
 });
 await claim("an undo that would lose the work of others is refused, and says why", async () => {
 	put(stage.root, "src/busy.c", "alpha\n");
@@ -235,7 +254,7 @@ await claim("an address that no such address says so", async () => {
 	await show(page, "#/nothing/here");
 	assert((await text(page, "main")).includes("no such address"), await text(page, "main"));
 	await show(page, "#/history/99999");
-	assert((await text(page, ".error")).includes("no write 99999"), await text(page, "main"));
+	assert((await text(page, "main .error")).includes("no write 99999"), await text(page, "main"));
 });
 await claim("a lost connection is shown, and regained", async () => {
 	await show(page, "#/history");
@@ -246,6 +265,45 @@ await claim("a lost connection is shown, and regained", async () => {
 	await page.waitForSelector(".live[data-state=on]", { timeout: 5000 });
 	await stage.must("returned", "write_file", { path: "src/again.c", content: "int z;\n" });
 	await soon(page, ["src/again.c"]);
+});
+await claim("a server that is gone is shown with what to do, and the view comes back with it", async () => {
+	const tab = await newPage();
+	await tab.goto(stage.address);
+	await tab.waitForSelector(".live[data-state=on]");
+	await stage.stop();
+	await tab.waitForSelector("#lost:not([hidden])", { timeout: 8000 });
+	assert((await text(tab, "#lost")).includes("start stet page again"), await text(tab, "#lost"));
+	await show(tab, "#/conflicts");
+	assert((await text(tab, "main .error")).includes("cannot be reached"), await text(tab, "main"));
+	assert(await tab.locator(".error:visible").count() === 1, "it says so twice");
+	await stage.start("--allow-undo");
+	await tab.waitForSelector(".live[data-state=on]", { timeout: 5000 });
+	await tab.waitForSelector("#list .row");
+	assert(await tab.locator(".error:visible").count() === 0, "the error stays");
+	await tab.context().close();
+});
+await claim("a tab that nobody sees keeps no connection, and catches up when it is seen", async () => {
+	const first = await newPage();
+	const seen = (tab, is) => tab.evaluate((hidden) => {
+		Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+		document.dispatchEvent(new Event("visibilitychange"));
+	}, !is);
+	const tabs = [first];
+	await first.goto(stage.address);
+	await first.waitForSelector(".live[data-state=on]");
+	/* Chromium opens six connections to a server. */
+	while (tabs.length < 7) {
+		await seen(tabs.at(-1), false);
+		const tab = await first.context().newPage();
+		tab.setDefaultTimeout(10000);
+		tabs.push(tab);
+		await tab.goto(stage.address);
+		await tab.waitForSelector(".live[data-state=on]");
+	}
+	await stage.must("unseen", "write_file", { path: "src/unseen.c", content: "int z;\n" });
+	await seen(first, true);
+	await soon(first, ["src/unseen.c"]);
+	await first.context().close();
 });
 
 // ---- accessibility
@@ -292,12 +350,35 @@ await claim("everything can be reached and used by keyboard", async () => {
 	await page.keyboard.press("Enter");
 	assert(await page.locator("details[open]").count() === 1, "Enter does not open");
 });
+await claim("a row that changes keeps the focus, and stays open", async () => {
+	await show(page, "#/context");
+	await page.click("summary:has-text('reviewer')");
+	await page.focus("li[data-key=reviewer] summary");
+	await stage.must("reviewer", "grep", { pattern: "int" });
+	await page.waitForFunction(() => document.querySelector("li[data-key=reviewer]").textContent.includes("grep"), null, { timeout: 5000 });
+	assert(await page.evaluate(() => document.activeElement.matches("li[data-key=reviewer] summary")), "the focus is lost");
+	assert(await page.locator("li[data-key=reviewer] details[open]").count() === 1, "it is closed");
+	await show(page, "#/places");
+	await page.click("#places summary");
+	assert(await page.locator("#places details[open]").count() === 1, "it does not close");
+	await stage.must("reviewer", "write_file", { path: "src/closed.c", content: "int c;\n" });
+	stage.run("--root", join(stage.home, "parser-errors"), "--session", "errors-agent", "write", "src/closed.c");
+	await page.waitForFunction(() => (document.querySelector("#places").textContent.match(/closed\.c/g) ?? []).length === 2, null, { timeout: 8000 });
+	assert(await page.locator("#places details[open]").count() === 1, "what was closed is open");
+});
 await claim("nothing is wider than the screen, at 320 pixels too", async () => {
 	const tab = await newPage({ viewport: { width: 320, height: 700 } });
+	const long = "a".repeat(64), file = "b".repeat(200);
+	await stage.must(long, "write_file", { path: `src/${file}`, content: "x\n" });
+	const { writes } = await (await stage.get(`history?agent=${long}`)).json();
 	await tab.goto(stage.address);
 	await tab.waitForSelector(".live[data-state=on]");
-	for (const address of ADDRESSES) {
+	for (const address of [...ADDRESSES, `#/history/${writes[0].id}`, `#/run/${long}`]) {
 		await show(tab, address);
+		if (address.endsWith(long)) {
+			await tab.click(".undo button");
+			await tab.waitForSelector(".preview");
+		}
 		const over = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 		assert(over <= 0, `${address} is ${over} pixels too wide`);
 	}

@@ -31,7 +31,8 @@ try {
 					await page.click(".undo button");
 					await page.waitForSelector(".preview");
 				}
-				if (name === "context" || name === "run") await page.click("summary");
+				if (name === "places") await page.waitForSelector("#shared summary");
+				if (["context", "run", "places"].includes(name)) await page.click("summary");
 				if (name === "run") await page.waitForSelector("details table");
 				const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 				if (overflow > 0) console.log(`${name} at ${width}: ${overflow} pixels too wide`);
