@@ -192,8 +192,9 @@ STET_API STET_NODISCARD int stet_task_remove(struct stet_workspace *ws, int64_t 
  *          str_replace_based_edit_tool, delete_file, move_file, shell or any
  *          other tool whose result names files.
  * @result  JSON: the tool's result, its arguments, or both in one object.
- * @out     Receives JSON, to be freed with stet_free(): `files` (path, status)
- *          and `ignored` (path, reason). May be NULL.
+ * @out     Receives JSON, to be freed with stet_free(): `files` (path, status),
+ *          `ignored` (path, reason) and, if all tracked files were compared with
+ *          the disk, `compared`, their number. May be NULL.
  * @return  0, STET_E_INVALID (not JSON), or a code of stet_state_json().
  */
 STET_API STET_NODISCARD int stet_record(struct stet_session *session, const char *tool,

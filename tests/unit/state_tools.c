@@ -102,6 +102,9 @@ static void other_tools_are_recorded(void **state) {
 	expect_count("ignored", 1);
 	call(host, "repo_state", "{}");
 	expect_int("files.written", 1);
+	call(host, "record_tool_result", "{'tool': 'bash', 'result': 'exit code 0'}");
+	expect_count("files", 0);
+	expect_int("compared", 1);
 	refuse(host, STET_E_INVALID, "record_tool_result", "{'tool': '', 'result': {}}");
 }
 

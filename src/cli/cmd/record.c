@@ -7,7 +7,12 @@
 /* Print how many files were checked, and to standard error why some were not. */
 static void show_record(const struct stet_json *answer) {
 	size_t files = stet_json_count(answer, "/structuredContent/files");
-	printf("%zu %s checked.\n", files, plural(files, "file was", "files were"));
+	size_t compared = (size_t)stet_json_int(answer, "/structuredContent/compared", 0);
+	if (compared)
+		printf("%zu tracked %s compared with the disk.\n", compared,
+		       plural(compared, "file was", "files were"));
+	if (files || !compared)
+		printf("%zu %s checked.\n", files, plural(files, "file was", "files were"));
 	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/ignored"); i++) {
 		char pointer[64];
 		snprintf(pointer, sizeof pointer, "/structuredContent/ignored/%zu/path", i);

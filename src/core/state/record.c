@@ -463,6 +463,8 @@ static int record_all(struct record *record, yyjson_val *root, struct stet_error
 	if (code == 0 && !record->tasks && (record->effect == RUNS || record->count == 0))
 		code = st_repo_get_status(&st_state_of(record->session->ws)->repo, record->session, 0,
 		                          &status, err);
+	if (code == 0 && status.state.file_count)
+		st_json_add_size(record->doc, answer, "compared", status.state.file_count);
 	return code;
 }
 

@@ -14,6 +14,14 @@ static void render_record(struct st_call *call, yyjson_val *root) {
 		return;
 	}
 	size_t count = yyjson_arr_size(files), left = yyjson_arr_size(ignored);
+	size_t compared = yyjson_get_uint(yyjson_obj_get(root, "compared"));
+	if (compared) {
+		st_json_add_size(call->doc, call->result, "compared", compared);
+		st_buf_addf(&call->text, "%zu tracked %s compared with the disk.\n", compared,
+		            st_plural(compared, "file was", "files were"));
+	}
+	if (compared && count + left == 0)
+		return;
 	st_buf_addf(&call->text, "%zu %s checked", count, st_plural(count, "file was", "files were"));
 	if (left > 0)
 		st_buf_addf(&call->text, ", %zu %s ignored", left, st_plural(left, "path", "paths"));
@@ -70,7 +78,8 @@ const struct st_tool st_record_tool_result = {
 		"command. The server then checks the files that the result names.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
-                               "\"ignored\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
+                               "\"ignored\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
+                               "\"compared\":{\"type\":\"integer\"}"),
 	.hints = ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_STATE,
 	.run = run_record_tool_result,
