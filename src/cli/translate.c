@@ -16,6 +16,7 @@ static const struct {
 	{"\"occurrence\" in the target", "--occurrence"},
 	{"\"occurrence\"", "--occurrence"},
 	{"set replaceAll", "give --all (replaceAll in a file of edits)"},
+	{"expectedHash", "--expect"},
 	{"preserveIndent: false", "--keep-indent"},
 	{"Use the fileHash of the last answer about this file.", "stet hash prints the one of a file."},
 	{"Raise the limit, or use another tool for it.",

@@ -1024,6 +1024,17 @@ static void a_line_longer_than_a_page_is_continued_by_byte(void **state) {
 	expect_text("out of range");
 }
 
+/* "head" begins a file, and "offset" is what the answer says to go on with. */
+static void the_lines_after_the_head_are_within_reach(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "1\n2\n3\n4\n5\n");
+	call(host, "read_text_file", "{'path': 'a.txt', 'head': 3}");
+	assert_string_equal(said(0), "1\n2\n3\n");
+	expect_part("remark", "Continue with offset 4.");
+	call(host, "read_text_file", "{'path': 'a.txt', 'head': 3, 'offset': 4}");
+	assert_string_equal(said(0), "4\n5\n");
+}
+
 static void a_page_says_all_the_lines_that_it_has(void **state) {
 	struct host *host = *state;
 	dir_write(host->dir, "a.txt", "first\nsecond\nthird\n");
@@ -1180,6 +1191,7 @@ int main(void) {
 		host_claim(line_numbers_are_put_in_front_on_request),
 		host_claim(bytes_that_are_not_utf8_are_shown_as_such),
 		host_claim(a_line_longer_than_a_page_is_continued_by_byte),
+		host_claim(the_lines_after_the_head_are_within_reach),
 		host_claim(a_page_says_all_the_lines_that_it_has),
 		host_claim(a_file_without_its_directory_is_not_found),
 		host_claim(text_for_bytes_that_are_not_utf8_matches_nothing),

@@ -321,12 +321,13 @@ static const struct {
 	[ST_REFUSED_UNDO] = {"modified", "File %s changed since that write, which was not undone."},
 };
 
-static void say_writer(struct stet_session *session, const struct st_hash *hash,
-                       struct stet_answer *answer) {
-	if (!st_workspace_writer(session->ws, hash, answer->writer) || !*answer->writer)
+/* Sessions without a name may have the same label, so go by what this one wrote. */
+static void say_writer(const struct st_change_attempt *attempt) {
+	struct stet_answer *answer = attempt->answer;
+	const struct st_hash *hash = &attempt->file->hash;
+	if (!st_workspace_writer(attempt->session->ws, hash, answer->writer) || !*answer->writer)
 		return;
-	const char *who = st_session_who(session);
-	if (who && strcmp(who, answer->writer) == 0)
+	if (attempt->seen && st_hash_eq(&attempt->seen->wrote, hash))
 		st_buf_adds(&answer->message, " You wrote the current version.");
 	else
 		st_buf_addf(&answer->message, " Session %s wrote the current version.",
@@ -387,7 +388,7 @@ static void say_details(const struct st_change_attempt *attempt, struct st_verdi
 			say_drops(attempt->file, verdict.dropped, answer);
 		attempt->seen->drop_warned = true;
 	} else if (attempt->file && verdict.refusal != ST_REFUSED_UNSENT) {
-		say_writer(attempt->session, &attempt->file->hash, answer);
+		say_writer(attempt);
 	}
 	if (verdict.refusal == ST_REFUSED_HASH && attempt->file)
 		say_hash(attempt->change, answer, changed);

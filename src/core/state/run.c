@@ -260,6 +260,10 @@ static int fail_empty(const struct st_run *run, const struct st_run_query *query
 	if (query->any)
 		return st_fail(err, STET_E_NOT_FOUND, "There is no write%s in the log.",
 		               st_buf_cstr(&what));
+	if (query->for_display)
+		return st_fail(err, STET_E_NOT_FOUND,
+		               "There is no write%s to show: none is in the log, or each was undone.",
+		               st_buf_cstr(&what));
 	return st_fail(err, STET_E_NOT_FOUND, "There is no write%s that can be %s.", st_buf_cstr(&what),
 	               query->redo ? "redone" : "undone");
 }

@@ -36,6 +36,8 @@ struct st_run_query {
 	bool redo;
 	/** Any write, also undone ones and undos. */
 	bool any;
+	/** The run is shown, not undone, which is what the message says if there is none. */
+	bool for_display;
 };
 
 struct st_run_write {

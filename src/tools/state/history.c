@@ -272,7 +272,7 @@ static int run_history_tool(struct st_call *call, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	bool as_run = st_arg_flag(call, "run", false), named = false;
 	int64_t limit = st_arg_int(call, "limit", LIMIT);
-	struct st_run_query query = {.any = !as_run};
+	struct st_run_query query = {.any = !as_run, .for_display = as_run};
 	st_auto(history) history = {.call = call};
 	if (limit < 1)
 		return st_fail(err, STET_E_INVALID, "limit takes a number from 1.");
