@@ -51,15 +51,16 @@ static int run_bare(void) {
 struct call {
 	char *const argv[4];
 	const char *event;
+	/* The event before it, which is not timed; NULL for none. */
+	const char *before;
 };
 
-static void run_call(void *context) {
-	const struct call *call = context;
+static void run_with(const struct call *call, const char *event) {
 	posix_spawn_file_actions_t actions;
 	pid_t pid;
 	int status;
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, call->event, O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, event, O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	bench_check(posix_spawn(&pid, call->argv[0], &actions, NULL, call->argv, environ) == 0 &&
 	                waitpid(pid, &status, 0) == pid && status == 0,
@@ -67,20 +68,45 @@ static void run_call(void *context) {
 	posix_spawn_file_actions_destroy(&actions);
 }
 
+static void run_call(void *context) {
+	const struct call *call = context;
+	run_with(call, call->event);
+}
+
+static void prepare_call(void *context) {
+	const struct call *call = context;
+	if (call->before)
+		run_with(call, call->before);
+}
+
 /* ---- events ---- */
 
-static void put_events(const char *dir) {
-	char *text = NULL, *escaped = NULL, *event = NULL;
-	size_t len = 0, escaped_len = 0;
-	FILE *plain = open_memstream(&text, &len), *json = open_memstream(&escaped, &escaped_len);
-	bench_check(plain && json, "memory");
+/* Write a.txt, with another line 7 if given. */
+static void put_lines(const char *line) {
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	bench_check(out != NULL, "memory");
 	for (int i = 0; i < LINES; i++) {
-		fprintf(plain, "line %d of a file\n", i);
-		fprintf(json, "line %d of a file\\n", i);
+		if (line && i == 7)
+			fprintf(out, "%s\n", line);
+		else
+			fprintf(out, "line %d of a file\n", i);
 	}
-	fclose(plain);
-	fclose(json);
+	fclose(out);
 	put("a.txt", text);
+	free(text);
+}
+
+static void put_events(const char *dir) {
+	char *escaped = NULL, *event = NULL;
+	size_t escaped_len = 0;
+	FILE *json = open_memstream(&escaped, &escaped_len);
+	bench_check(json != NULL, "memory");
+	for (int i = 0; i < LINES; i++)
+		fprintf(json, "line %d of a file\\n", i);
+	fclose(json);
+	put_lines(NULL);
 	static const char head[] =
 		"{\"session_id\":\"s\",\"cwd\":\"%s\",\"hook_event_name\":\"%s\","
 		"\"tool_name\":\"%s\",\"tool_input\":{\"file_path\":\"a.txt\"%s}%s%s%s}";
@@ -97,11 +123,30 @@ static void put_events(const char *dir) {
 	            "memory");
 	put("before-edit.json", event);
 	free(event);
+	bench_check(asprintf(&event, head, dir, "PostToolUse", "Edit",
+	                     ",\"old_string\":\"line 7 of\",\"new_string\":\"LINE 7 of\"", "", "",
+	                     "") > 0,
+	            "memory");
+	put("after-edit.json", event);
+	free(event);
 	bench_check(asprintf(&event, head, dir, "UserPromptSubmit", "", "", "", "", "") > 0, "memory");
 	put("prompt.json", event);
 	free(event);
 	free(escaped);
-	free(text);
+}
+
+/* Make the registry of places as a user's is: with changes made here, not just now, and none by others. */
+static void make_registry(const struct call *hook, const char *dir) {
+	char path[4200];
+	snprintf(path, sizeof path, "%s/user", dir);
+	bench_check(mkdir(path, 0700) == 0 && setenv("XDG_STATE_HOME", path, 1) == 0, "a directory");
+	run_with(hook, "after-read.json");
+	run_with(hook, "before-edit.json");
+	put_lines("LINE 7 of a file");
+	run_with(hook, "after-edit.json");
+	put_lines(NULL);
+	sleep(2);
+	bench_check(access("user/stet/places/stet.db", F_OK) == 0, "the registry of places");
 }
 
 int main(int argc, char **argv) {
@@ -119,14 +164,21 @@ int main(int argc, char **argv) {
 	bench_enter();
 	bench_check(getcwd(dir, sizeof dir) && mkdir(".git", 0700) == 0, "a directory");
 	put_events(dir);
+	make_registry(&(struct call){.argv = {stet, hook_command, NULL}}, dir);
 	for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
-		struct call bare = {{self, bare_option, NULL}, events[i]};
-		struct call hook = {{stet, hook_command, NULL}, events[i]};
+		/* The hook after the edit ends the witness of the hook before it. */
+		const char *before = strcmp(events[i], "before-edit.json") == 0 ? "after-edit.json" : NULL;
+		struct call bare = {{self, bare_option, NULL}, events[i], NULL};
+		struct call hook = {{stet, hook_command, NULL}, events[i], before};
 		const struct bench_case cases[] = {
 			{.name = "read the event and the file, write a record",
 		     .run = run_call,
 		     .context = &bare},
-			{.name = "stet hook", .run = run_call, .context = &hook, .target = 3},
+			{.name = "stet hook",
+		     .run = run_call,
+		     .context = &hook,
+		     .prepare = prepare_call,
+		     .target = 3},
 		};
 		bench_run(events[i], cases, 2, ROUNDS);
 	}

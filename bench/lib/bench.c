@@ -25,6 +25,8 @@ void bench_check(int holds, const char *what) {
 
 static double time_one(const struct bench_case *one) {
 	size_t batch = one->batch ? one->batch : 1;
+	if (one->prepare)
+		one->prepare(one->context);
 	double start = now_us();
 	for (size_t i = 0; i < batch; i++)
 		one->run(one->context);

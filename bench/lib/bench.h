@@ -21,6 +21,8 @@ struct bench_case {
 	/** One operation. */
 	void (*run)(void *context);
 	void *context;
+	/** Runs before each timing, and is not timed; may be NULL. */
+	void (*prepare)(void *context);
 	/** Operations per timing, if one is too fast to be timed alone; 0 for 1. */
 	size_t batch;
 	/** The highest acceptable ratio to the floor; 0 for none. */
