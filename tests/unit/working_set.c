@@ -87,6 +87,23 @@ static void what_nothing_else_needs_goes_to_capped_results(void **state) {
 	st_buf_release(&talk.json);
 }
 
+static void system_messages_of_every_turn_do_not_fill_the_prompt(void **state) {
+	(void)state;
+	struct talk talk = {0};
+	st_buf_adds(&talk.json, "[{\"role\":\"system\",\"content\":\"You are a coder.\"}");
+	for (int i = 0; i < 600; i++) {
+		st_buf_addf(&talk.json,
+		            ",{\"role\":\"system\",\"content\":\"Reminder %d: be short and exact.\"}", i);
+		add_call(&talk, "bash", "{\"command\":\"make\"}", "ok");
+	}
+	cut_talk(&talk);
+	assert_true(has(&talk, "You are a coder."));
+	assert_true(has(&talk, "Reminder 599:"));
+	assert_false(has(&talk, "Reminder 9:"));
+	assert_false(has(&talk, " 0 requests"));
+	st_buf_release(&talk.json);
+}
+
 static void a_text_that_a_later_write_replaced_is_left_out(void **state) {
 	(void)state;
 	struct talk talk;
@@ -273,6 +290,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cut_keeps_the_text_of_a_file_before_older_output),
 		cmocka_unit_test(what_nothing_else_needs_goes_to_capped_results),
+		cmocka_unit_test(system_messages_of_every_turn_do_not_fill_the_prompt),
 		cmocka_unit_test(a_text_that_a_later_write_replaced_is_left_out),
 		cmocka_unit_test(a_text_is_left_out_if_its_file_was_replaced_without_a_text),
 		cmocka_unit_test(a_patch_is_kept_with_the_text_that_it_changed),

@@ -43,7 +43,7 @@ struct st_compact_options {
 };
 
 struct st_compact_report {
-	/** How many replies, tool results and user requests the prompt leaves out. */
+	/** How many replies, tool results, and requests of the user or the system the prompt leaves out. */
 	size_t replies;
 	size_t results;
 	size_t requests;

@@ -565,6 +565,11 @@ static bool is_result_left_out(const struct epoch *epoch, const struct st_messag
 	                        (fate->parted && st_cut_part_of(&epoch->cut, call->result)->dropped));
 }
 
+/* Whether a unit is a system message that no template replaces. */
+static bool is_own_system(const struct epoch *epoch, size_t i) {
+	return unit_at(epoch, i)->role == ST_ROLE_SYSTEM && !epoch->options->prompt.template.len;
+}
+
 static void count_left_out(struct epoch *epoch) {
 	epoch->report.replies = epoch->before.replies;
 	epoch->report.results = epoch->before.results;
@@ -572,7 +577,7 @@ static void count_left_out(struct epoch *epoch) {
 	epoch->report.noops = epoch->before.noops;
 	for (size_t i = 0; i < epoch->list.unit_count; i++) {
 		bool there = epoch->fates[i].fitted != NULL;
-		epoch->report.requests += is_request(epoch, i) && !there;
+		epoch->report.requests += !there && (is_request(epoch, i) || is_own_system(epoch, i));
 		epoch->report.replies += is_exchange(epoch, i) && !there;
 	}
 	for (size_t i = 0; i < epoch->calls.count; i++)
@@ -669,7 +674,25 @@ static yyjson_mut_val *assemble(struct epoch *epoch, struct st_str own) {
 	return list;
 }
 
-/* Put the system prompts into the prompt; they are cut only beyond half of H. Returns their tokens. */
+/*
+ * Put the system messages into the prompt: the first, which is the system prompt, then
+ * the newest, as some hosts add one in every turn. Returns their tokens.
+ */
+static size_t fit_system_messages(struct epoch *epoch, size_t limit) {
+	size_t first = 0, count = epoch->list.unit_count;
+	while (first < count && unit_at(epoch, first)->role != ST_ROLE_SYSTEM)
+		first++;
+	if (first == count)
+		return 0;
+	size_t used = fit_unit(epoch, first, limit > ST_CUT_MIN ? limit : ST_CUT_MIN);
+	for (size_t i = count; i > first + 1 && limit > used + ST_CUT_MIN; i--) {
+		if (unit_at(epoch, i - 1)->role == ST_ROLE_SYSTEM)
+			used += fit_unit(epoch, i - 1, limit - used);
+	}
+	return used;
+}
+
+/* Put what the system says into the prompt; it is cut only beyond half of H. Returns its tokens. */
 static size_t fit_system(struct epoch *epoch, size_t limit, yyjson_mut_val **beside) {
 	const struct st_compact_options *options = &epoch->options->prompt;
 	yyjson_val *root = yyjson_doc_get_root(epoch->list.doc);
@@ -683,11 +706,9 @@ static size_t fit_system(struct epoch *epoch, size_t limit, yyjson_mut_val **bes
 	else if (value)
 		*beside = st_cut_value(&epoch->cut, value, limit);
 	used += st_cut_count(&epoch->cut, *beside);
-	for (size_t i = 0; i < epoch->list.unit_count; i++) {
-		if (unit_at(epoch, i)->role == ST_ROLE_SYSTEM && !(options->template.len && is_chat))
-			used += fit_unit(epoch, i, limit > used + ST_CUT_MIN ? limit - used : ST_CUT_MIN);
-	}
-	return used;
+	if (options->template.len && is_chat)
+		return used;
+	return used + fit_system_messages(epoch, limit > used ? limit - used : 0);
 }
 
 /* Add the template as the first message of a chat. */
