@@ -215,6 +215,11 @@ addEventListener("hashchange", () => {
 		start();
 	} else if (about) open();
 });
+/** The address is the view's, so a link within the page may not change it. */
+document.querySelector(".skip").addEventListener("click", (event) => {
+	event.preventDefault();
+	main.focus();
+});
 document.addEventListener("visibilitychange", () => {
 	if (document.hidden) listening?.abort();
 	else refresh();

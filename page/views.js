@@ -441,8 +441,6 @@ export const VIEWS = [["now", "Now"], ["conflicts", "Conflicts"], ["history", "H
 
 export function viewOf(route) {
 	const [first, second] = route.parts;
-	const found = second === undefined
-		? { now, conflicts, history, places, context }[first]
-		: { conflicts: conflict, rescued, history: write, run }[first];
-	return found?.(route);
+	const found = second === undefined ? { now, conflicts, history, places, context } : { conflicts: conflict, rescued, history: write, run };
+	return Object.hasOwn(found, first) ? found[first](route) : undefined;
 }

@@ -251,8 +251,11 @@ await claim("a deep link asks a new tab for the token, and then leads there", as
 	await tab.context().close();
 });
 await claim("an address that no such address says so", async () => {
-	await show(page, "#/nothing/here");
-	assert((await text(page, "main")).includes("no such address"), await text(page, "main"));
+	for (const address of ["#/nothing/here", "#/constructor", "#/__proto__/1", "#/%zz"]) {
+		await show(page, "#/now");
+		await show(page, address);
+		assert((await text(page, "main")).includes("no such address"), await text(page, "main"));
+	}
 	await show(page, "#/history/99999");
 	assert((await text(page, "main .error")).includes("no write 99999"), await text(page, "main"));
 });
@@ -345,6 +348,13 @@ await claim("everything can be reached and used by keyboard", async () => {
 		for (let i = 0; i < wanted; i++) if (!reached.has(String(i))) missing.push(`${address}: ${await page.evaluate((n) => document.querySelector(`[data-stop='${n}']`).outerHTML, i)}`);
 	}
 	assert(missing.length === 0, missing.join("\n"));
+	await show(page, "#/history");
+	await page.focus(".skip");
+	await page.keyboard.press("Enter");
+	assert(await page.evaluate(() => document.activeElement.id) === "main", "the focus does not skip");
+	assert(page.url().endsWith("#/history"), page.url());
+	await page.keyboard.press("Tab");
+	assert(await page.evaluate(() => document.activeElement.name) === "path", "it skips elsewhere");
 	await show(page, "#/context");
 	await page.focus("summary");
 	await page.keyboard.press("Enter");
@@ -401,6 +411,20 @@ await claim("script in names and contents is shown as text", async () => {
 	const marks = await page.locator("main .hid").allTextContents();
 	for (const mark of ["U+202E", "ZWSP", "U+0007", "U+E0041"]) assert(marks.includes(mark), `${mark} is not shown: ${marks}`);
 	assert(!(await page.locator("main").textContent()).includes("\u202e"), "a direction mark is in the page");
+	assert(seen.dialogs === 0, "script ran");
+});
+await claim("in names of branches and checkouts, and in lines that overlap, too", async () => {
+	const checkout = join(stage.home, "<img src=x onerror=alert(3)>");
+	execFileSync("git", ["-C", stage.root, "worktree", "add", "-q", "-b", "<svg/onload=alert(4)>\u202e", checkout], { stdio: "ignore" });
+	stage.run("--root", checkout, "--session", "evil", "edit", "src/parser.c", "size_t len;", `size_t ${SCRIPT};`);
+	await stage.must("evil", "read_file", { path: "src/parser.c" });
+	await stage.must("evil", "edit_file", { path: "src/parser.c", oldText: "size_t len;", newText: "size_t length;" });
+	await show(page, "#/places");
+	await page.waitForFunction(() => /overlaps/.test(document.querySelector("#shared li[data-key='src/parser.c']")?.textContent), null, { timeout: 5000 });
+	await page.click("#shared li[data-key='src/parser.c'] summary");
+	const all = await page.locator("main").textContent();
+	for (const words of [SCRIPT, "<svg/onload=alert(4)>U+202E", "<img src=x onerror=alert(3)>"]) assert(all.includes(words), `${words} is not shown as text: ${all}`);
+	assert(await page.locator("main img, main script, main svg").count() === 0, "an element was made");
 	assert(seen.dialogs === 0, "script ran");
 });
 await claim("a diff of 10 MB is cut, and the page stays usable", async () => {
