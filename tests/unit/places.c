@@ -274,6 +274,43 @@ static void a_damaged_registry_is_replaced(void **state) {
 	worker_close(&one);
 }
 
+/* Make zeros of all pages but the first one, which is all that opening reads. */
+static void damage_pages(const char *path) {
+	enum { PAGE = 4096 };
+	struct stat st;
+	st_autofd fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 4 * PAGE);
+	assert_int_equal(ftruncate(fd, PAGE), 0);
+	assert_int_equal(ftruncate(fd, st.st_size), 0);
+}
+
+static void a_registry_that_is_damaged_inside_is_replaced(void **state) {
+	const struct dir *dir = *state;
+	use_own_state(dir);
+	make_repository(dir);
+	for (int asks = 0; asks < 3; asks++) {
+		struct stet_error err = {0};
+		char *json = NULL, old[32], new[32];
+		size_t len = 0;
+		snprintf(old, sizeof old, "line %d\n", asks + 3);
+		snprintf(new, sizeof new, "changed %d\n", asks);
+		struct worker_at one = worker_open(dir, "main", "Ann");
+		stet_free(worker_edit(&one, "a.txt", "line 1\n", "line 1\n!\n"));
+		worker_close(&one);
+		damage_pages(dir_at(dir, "state/stet/places/stet.db"));
+		one = worker_open(dir, "main", "Ann");
+		if (asks == 1)
+			assert_false(who_has(&one, "a.txt"));
+		if (asks == 2)
+			assert_int_equal(stet_forecast(one.ws, NULL, 0, &json, &len, &err), 0);
+		stet_free(json);
+		stet_free(worker_edit(&one, "a.txt", old, new));
+		assert_true(who_has(&one, "a.txt"));
+		assert_null(stet_workspace_notice(one.ws));
+		worker_close(&one);
+	}
+}
+
 static void a_directory_of_others_is_one_notice(void **state) {
 	const struct dir *dir = *state;
 	use_own_state(dir);
@@ -417,6 +454,7 @@ int main(void) {
 		claim(outside_of_git_nothing_is_stored),
 		claim(a_registry_of_a_newer_stet_is_one_notice),
 		claim(a_damaged_registry_is_replaced),
+		claim(a_registry_that_is_damaged_inside_is_replaced),
 		claim(a_directory_of_others_is_one_notice),
 		claim(old_events_make_room),
 		claim(many_processes_share_the_registry),

@@ -363,6 +363,10 @@ static int read_list(struct st_places *places, struct matrix *matrix, yyjson_mut
 		return code;
 	if (code == 1) {
 		code = st_list_read(places, &matrix->list, err);
+		if (code < 0 && st_places_replace_damaged(places)) {
+			st_list_release(&matrix->list);
+			code = 0;
+		}
 		st_places_unlock(places);
 	}
 	st_add_repository(places, matrix->request->reach, matrix->doc, root);

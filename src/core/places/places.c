@@ -50,6 +50,14 @@ static bool is_replaced(const struct st_registry *registry) {
 	       st.st_dev != registry->dev || st.st_ino != registry->ino;
 }
 
+bool st_places_replace_damaged(struct st_places *places) {
+	if (places->replaced || !places->registry.db || !st_db_is_damaged(places->registry.db))
+		return false;
+	places->replaced = true;
+	st_registry_discard(&places->registry);
+	return true;
+}
+
 /* Returns 1 if the registry is open, 0 if it is missing, or a code. */
 static int open_registry(struct st_places *places, bool make, struct stet_error *err) {
 	if (places->registry.db)
@@ -65,6 +73,8 @@ static int open_registry(struct st_places *places, bool make, struct stet_error 
 		code = st_fail(err, STET_E_IO, "This machine's id cannot be stored.");
 	if (code == 1)
 		code = st_registry_find(&places->registry, &places->checkout, places->machine, err);
+	if (code < 0 && st_places_replace_damaged(places))
+		return open_registry(places, make, err);
 	if (code < 0)
 		st_registry_release(&places->registry);
 	return code < 0 ? code : places->registry.db != NULL;
@@ -107,7 +117,8 @@ int st_places_lock_to_list(struct st_places *places, struct stet_error *err) {
 }
 
 void st_places_unlock(struct st_places *places) {
-	st_db_wait(places->registry.db, 0);
+	if (places->registry.db)
+		st_db_wait(places->registry.db, 0);
 	pthread_mutex_unlock(&places->lock);
 }
 
@@ -275,7 +286,7 @@ static int store_taken(struct st_places *places, const struct st_places_taken *t
 
 /* A registry that was replaced or damaged is opened again by the next flush. */
 static void check_registry(struct st_places *places) {
-	if (places->registry.db &&
+	if (!st_places_replace_damaged(places) && places->registry.db &&
 	    (st_db_is_damaged(places->registry.db) || is_replaced(&places->registry)))
 		st_registry_release(&places->registry);
 }
@@ -320,6 +331,8 @@ static int flush_queue(struct st_places *places, struct stet_error *err) {
 	if (code == 1) {
 		st_places_queue_take(&places->queue, &taken);
 		code = st_places_taken_is_empty(&taken) ? 0 : store_taken(places, &taken, err);
+		if (code < 0 && st_places_replace_damaged(places))
+			code = STET_E_BUSY;
 		if (code == STET_E_BUSY)
 			st_places_queue_return(&places->queue, &taken);
 	}

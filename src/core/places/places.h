@@ -58,6 +58,8 @@ struct st_places {
 	/** The registry's version when it had no events of others. */
 	int64_t quiet_version;
 	bool quiet;
+	/** A damaged registry was replaced by this process. */
+	bool replaced;
 	/** This process does little: st_places_be_brief(). */
 	bool brief;
 	/** Reports that the registry's files changed; -1 until somebody subscribes. */
@@ -141,6 +143,12 @@ bool st_places_locate_locked(struct st_places *places);
 /** The same for a list that somebody asked for: it waits a while for other processes. */
 [[nodiscard]] int st_places_lock_to_list(struct st_places *places, struct stet_error *err);
 void st_places_unlock(struct st_places *places);
+
+/**
+ * Remove a registry that a call found to be damaged, once; the next one to open it makes
+ * a new one. Returns false if it is not damaged. The lock must be held.
+ */
+bool st_places_replace_damaged(struct st_places *places);
 
 /** Append the workspace's root relative to its checkout, with a slash at the end; nothing if they are the same. */
 void st_places_prefix(struct st_places *places, struct st_buf *out);

@@ -110,6 +110,22 @@ static void remove_files(int dirfd) {
 		(void)st_retry(unlinkat(dirfd, names[i], 0));
 }
 
+/* Whether the file is still the one that was opened. */
+static bool is_in_place(const struct st_registry *registry, int dirfd) {
+	struct stat st;
+	return st_retry(fstatat(dirfd, ST_STORE_NAME, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
+	       st.st_dev == registry->dev && st.st_ino == registry->ino;
+}
+
+void st_registry_discard(struct st_registry *registry) {
+	st_autofd dirfd = st_user_state_open("places");
+	bool ours = dirfd >= 0 && st_state_lock(dirfd, 0, "The registry of places", NULL) == 0 &&
+	            is_in_place(registry, dirfd);
+	st_registry_release(registry);
+	if (ours)
+		remove_files(dirfd);
+}
+
 int st_registry_open(struct st_registry *registry, bool make, struct stet_error *err) {
 	*registry = (struct st_registry)ST_REGISTRY_INIT;
 	st_autofd dirfd = st_user_state_open("places");

@@ -52,6 +52,9 @@ struct st_registry {
 [[nodiscard]] int st_registry_open(struct st_registry *registry, bool make, struct stet_error *err);
 void st_registry_release(struct st_registry *registry);
 
+/** Release a registry that turned out to be damaged, and remove its file unless it was replaced. */
+void st_registry_discard(struct st_registry *registry);
+
 /**
  * A number that changes with each write to the registry, without opening it.
  *

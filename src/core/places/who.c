@@ -112,6 +112,10 @@ static int add_places(struct who *who, yyjson_mut_val *root, struct stet_error *
 		if (st_reach_meets(who->reach, st_str(listed->path), listed->near))
 			code = add_place(who, array, listed, err);
 	}
+	if (code < 0 && st_places_replace_damaged(who->places)) {
+		yyjson_mut_arr_clear(array);
+		return 0;
+	}
 	return code;
 }
 
