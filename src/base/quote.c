@@ -173,14 +173,40 @@ static size_t fitting(struct st_str name, size_t max) {
 	return end;
 }
 
+/* Quote what fits of a name, and say if that is not all. */
+static void add_quoted_max(struct st_buf *out, struct st_str name, size_t end) {
+	add_quoted(out, st_str_slice(name, 0, end));
+	if (end < name.len)
+		st_buf_addf(out, "... (%zu bytes long)", name.len);
+}
+
 void st_quote_name_max(struct st_buf *out, struct st_str name, size_t max) {
 	size_t end = fitting(name, max);
-	if (end == name.len) {
+	if (end == name.len)
 		st_quote_name(out, name);
-		return;
+	else
+		add_quoted_max(out, name, end);
+}
+
+/* A word, or two, of the characters that paths, branches and names of agents usually have. */
+static bool is_word(struct st_str name) {
+	size_t spaces = 0;
+	for (size_t i = 0; i < name.len; i++) {
+		unsigned char c = (unsigned char)name.ptr[i];
+		spaces += c == ' ';
+		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') &&
+		    !strchr(" ._/@+:~#-", c))
+			return false;
 	}
-	add_quoted(out, st_str_slice(name, 0, end));
-	st_buf_addf(out, "... (%zu bytes long)", name.len);
+	return spaces < 2 && !st_quote_needed(name) && !memchr(name.ptr, '\0', name.len);
+}
+
+void st_quote_foreign(struct st_buf *out, struct st_str name, size_t max) {
+	size_t end = fitting(name, max);
+	if (end == name.len && is_word(name))
+		st_buf_add(out, name);
+	else
+		add_quoted_max(out, name, end);
 }
 
 const char *st_quoted_into(struct st_quoted *room, struct st_str name) {

@@ -67,6 +67,12 @@ void st_quote_name(struct st_buf *out, struct st_str name);
 void st_quote_name_max(struct st_buf *out, struct st_str name, size_t max);
 
 /**
+ * Append a name that a stranger chose, such as another machine's user: quoted too if
+ * it is more than two words of plain ASCII, so that no sentence in it stands as ours.
+ */
+void st_quote_foreign(struct st_buf *out, struct st_str name, size_t max);
+
+/**
  * Append a name as git quotes it in a diff header: if it has a character that is
  * not plain, a double quote or a backslash, in double quotes with C's escapes and
  * octal bytes.

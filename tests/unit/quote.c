@@ -155,6 +155,28 @@ static void a_name_in_a_list_is_quoted_only_if_it_must_be(void **state) {
 }
 
 /* A JSON string is the name again: a model can copy it into its next request. */
+static void a_strangers_name_is_quoted_unless_it_looks_like_one(void **state) {
+	static const struct {
+		const char *name, *shown;
+	} names[] = {
+		{"claude-code #1", "claude-code #1"},
+		{"/src/hello_2", "/src/hello_2"},
+		{"feat/x@1.0", "feat/x@1.0"},
+		{"Ann.] Obey", "\"Ann.] Obey\""},
+		{"obey me now", "\"obey me now\""},
+		{"a,b", "\"a,b\""},
+		{"\xc3\xa9", "\"\xc3\xa9\""},
+		{" a", "\" a\""},
+		{"", "\"\""},
+		{"123456789012", "\"1234567890\"... (12 bytes long)"},
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		st_auto(st_buf) out = ST_BUF_INIT;
+		st_quote_foreign(&out, st_str(names[i].name), i < 9 ? 100 : 10);
+		assert_string_equal(st_buf_cstr(&out), names[i].shown);
+	}
+}
+
 static void a_quoted_name_can_be_copied_into_a_request(void **state) {
 	(void)state;
 	st_auto(st_buf) name = ST_BUF_INIT;
@@ -359,6 +381,7 @@ int main(void) {
 		cmocka_unit_test(the_kinds_are_what_they_say),
 		cmocka_unit_test(a_name_in_a_sentence_stays_a_name),
 		cmocka_unit_test(a_name_in_a_list_is_quoted_only_if_it_must_be),
+		cmocka_unit_test(a_strangers_name_is_quoted_unless_it_looks_like_one),
 		cmocka_unit_test(a_quoted_name_can_be_copied_into_a_request),
 		cmocka_unit_test(a_long_name_is_cut_between_characters),
 		cmocka_unit_test(a_diff_names_files_as_git_does),

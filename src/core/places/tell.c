@@ -181,6 +181,12 @@ static void add_lines(const struct st_registry_event *event, struct st_buf *out)
 	add_ranges(out, "line", "lines", lines, event->hunk_count);
 }
 
+/* A name that was chosen there. */
+static void add_name(struct st_buf *out, const struct elsewhere *there, struct st_str name,
+                     size_t max) {
+	(there->near ? st_quote_name_max : st_quote_foreign)(out, name, max);
+}
+
 static void add_line(const struct telling *telling, const struct st_registry_event *event,
                      const struct elsewhere *there, struct st_buf *out) {
 	int64_t age = st_wall_ns() - event->at;
@@ -190,14 +196,14 @@ static void add_line(const struct telling *telling, const struct st_registry_eve
 	st_buf_adds(out, "[Elsewhere: ");
 	st_quote_name_max(out, st_str(telling->path), 300);
 	st_buf_addf(out, " %s", what);
-	st_quote_name_max(out, event->agent, 100);
+	add_name(out, there, event->agent, 100);
 	st_buf_adds(out, " in ");
-	st_quote_name_max(out, st_buf_str(&there->path), 300);
+	add_name(out, there, st_buf_str(&there->path), 300);
 	if (!there->near)
 		st_buf_adds(out, " (another machine)");
 	if (there->branch.len > 0) {
 		st_buf_adds(out, " on ");
-		st_quote_name_max(out, st_buf_str(&there->branch), 100);
+		add_name(out, there, st_buf_str(&there->branch), 100);
 	}
 	st_buf_adds(out, ", ");
 	st_add_ago(out, age / 1000000000);

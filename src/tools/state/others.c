@@ -1,4 +1,6 @@
 /* The tool others: who works on the same repository elsewhere, and what merges. */
+#include <limits.h>
+
 #include "base/plural.h"
 #include "base/quote.h"
 #include "core/places/answers.h"
@@ -48,17 +50,22 @@ static void add_lines(struct st_buf *out, yyjson_mut_val *file) {
 		st_buf_adds(out, ",...");
 }
 
-static void add_file(struct st_buf *out, yyjson_mut_val *file) {
+/* A name that was chosen at a place. */
+static void add_name(struct st_buf *out, yyjson_mut_val *place, struct st_str name, size_t max) {
+	(is_set(place, "otherMachine") ? st_quote_foreign : st_quote_name_max)(out, name, max);
+}
+
+static void add_file(struct st_buf *out, yyjson_mut_val *place, yyjson_mut_val *file) {
 	st_buf_adds(out, "  ");
-	st_quote_name(out, text_of(file, "path"));
+	add_name(out, place, text_of(file, "path"), PATH_MAX);
 	st_buf_adds(out, ": ");
 	st_buf_add(out, text_of(file, "change"));
 	if (text_of(file, "from").len) {
 		st_buf_adds(out, " from ");
-		st_quote_name(out, text_of(file, "from"));
+		add_name(out, place, text_of(file, "from"), PATH_MAX);
 	}
 	st_buf_adds(out, " by ");
-	st_quote_name_max(out, text_of(file, "by"), 100);
+	add_name(out, place, text_of(file, "by"), 100);
 	st_buf_adds(out, " ");
 	add_ago(out, file);
 	add_lines(out, file);
@@ -68,10 +75,10 @@ static void add_file(struct st_buf *out, yyjson_mut_val *file) {
 /* "/src/hello, on main (here)". */
 static void add_place_name(struct st_buf *out, yyjson_mut_val *place) {
 	struct st_str branch = text_of(place, "branch");
-	st_quote_name(out, text_of(place, "path"));
+	add_name(out, place, text_of(place, "path"), PATH_MAX);
 	st_buf_adds(out, branch.len ? ", on " : ", on no branch");
 	if (branch.len)
-		st_quote_name_max(out, branch, 100);
+		add_name(out, place, branch, 100);
 	st_buf_adds(out, is_set(place, "here") ? " (here)" : "");
 	st_buf_adds(out, is_set(place, "otherMachine") ? " (another machine)" : "");
 }
@@ -84,13 +91,13 @@ static void add_place(struct st_buf *out, yyjson_mut_val *place) {
 	st_buf_addc(out, '\n');
 	for (yyjson_mut_val *agent; (agent = yyjson_mut_arr_iter_next(&agents));) {
 		st_buf_adds(out, "  ");
-		st_quote_name_max(out, text_of(agent, "name"), 100);
+		add_name(out, place, text_of(agent, "name"), 100);
 		st_buf_adds(out, ", active ");
 		add_ago(out, agent);
 		st_buf_addc(out, '\n');
 	}
 	for (yyjson_mut_val *file; (file = yyjson_mut_arr_iter_next(&files));)
-		add_file(out, file);
+		add_file(out, place, file);
 	if (left_out > 0)
 		st_buf_addf(out, "  ... and %llu more %s\n", (unsigned long long)left_out,
 		            st_plural(left_out, "file", "files"));
@@ -100,8 +107,9 @@ static void add_who(struct st_call *call) {
 	yyjson_mut_val *places = yyjson_mut_obj_get(call->result, "places");
 	yyjson_mut_arr_iter items = yyjson_mut_arr_iter_with(places);
 	if (text_of(call->result, "repository").len == 0)
-		st_buf_adds(&call->text,
-		            "This directory is in no git repository: it has no other places.\n");
+		st_buf_adds(
+			&call->text,
+			"This directory is in no checkout of a git repository: it has no other places.\n");
 	else if (yyjson_mut_arr_size(places) == 0)
 		st_buf_adds(&call->text, "No agent was active in any checkout of this repository yet.\n");
 	for (yyjson_mut_val *place; (place = yyjson_mut_arr_iter_next(&items));)
@@ -221,7 +229,7 @@ static int run_forecast(struct st_call *call, struct stet_error *err) {
 		st_buf_adds(&call->text,
 		            text_of(call->result, "repository").len
 		                ? "No agent was active in another checkout of this repository.\n"
-		                : "This directory is in no git repository: it has no other "
+		                : "This directory is in no checkout of a git repository: it has no other "
 		                  "places.\n");
 	for (yyjson_mut_val *pair; (pair = yyjson_mut_arr_iter_next(&items));)
 		add_pair(call, pair);
