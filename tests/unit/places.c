@@ -120,6 +120,14 @@ static void the_head_is_what_git_says(void **state) {
 	assert_head(dir, "tree", "feature/x");
 	git(dir, "tree", "checkout", "-q", "--detach");
 	assert_head(dir, "tree", "");
+	/* A long name ends between two characters. */
+	st_auto(st_buf) name = ST_BUF_INIT;
+	st_buf_addc(&name, 'x');
+	for (int i = 0; i < 110; i++)
+		st_buf_adds(&name, "\xc3\xa9");
+	git(dir, "tree", "checkout", "-q", "-b", st_buf_cstr(&name));
+	st_buf_truncate(&name, ST_BRANCH_MAX - 1);
+	assert_head(dir, "tree", name.ptr);
 }
 
 /* ---- what agents do ---- */
@@ -378,6 +386,38 @@ static void old_events_make_room(void **state) {
 	assert_int_equal(agents, ST_REGISTRY_AGENTS);
 }
 
+static int check_time(void *data, const struct st_registry_event *event, struct stet_error *err) {
+	assert_int_equal(event->at, *(const int64_t *)data);
+	return 0;
+}
+
+static int check_seen(void *data, struct st_str label, int64_t seen, struct stet_error *err) {
+	assert_int_equal(seen, *(const int64_t *)data);
+	return 0;
+}
+
+static void what_was_noted_while_the_clock_was_ahead_does_not_stay_new(void **state) {
+	const struct dir *dir = *state;
+	use_own_state(dir);
+	make_repository(dir);
+	st_auto(st_checkout) checkout = {0};
+	st_auto(st_registry) registry = ST_REGISTRY_INIT;
+	struct st_checkout_head head = {0};
+	int64_t ahead = st_wall_ns(), now = ahead / 2;
+	const struct st_registry_event event = {
+		.agent = ST_STR("Ann"), .path = ST_STR("a.txt"), .at = ahead, .based = true};
+	assert_int_equal(st_checkout_find(dir_at(dir, "main"), &checkout, NULL), 1);
+	assert_int_equal(st_registry_open(&registry, true, NULL), 1);
+	assert_int_equal(st_registry_touch(&registry, &checkout, &head, "m", ahead, NULL), 0);
+	assert_int_equal(st_registry_touch_agent(&registry, "Ann", ahead, NULL), 0);
+	assert_int_equal(st_registry_add(&registry, &event, NULL), 0);
+	assert_int_equal(st_registry_clean(&registry, "m", ahead, NULL), 0);
+	assert_int_equal(st_registry_clean(&registry, "m", now, NULL), 0);
+	assert_true(registry.checkout > 0);
+	assert_int_equal(st_registry_files(&registry, registry.checkout, check_time, &now, NULL), 0);
+	assert_int_equal(st_registry_agents(&registry, registry.checkout, check_seen, &now, NULL), 0);
+}
+
 /* ---- many processes ---- */
 
 enum { EDITS = 4 };
@@ -457,6 +497,7 @@ int main(void) {
 		claim(a_registry_that_is_damaged_inside_is_replaced),
 		claim(a_directory_of_others_is_one_notice),
 		claim(old_events_make_room),
+		claim(what_was_noted_while_the_clock_was_ahead_does_not_stay_new),
 		claim(many_processes_share_the_registry),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "base/utf8.h"
 #include "fs/path/sys.h"
 #include "fs/tree/gitdir.h"
 #include "fs/versions/state_dir.h"
@@ -309,6 +310,7 @@ static void set_branch(struct st_checkout_head *head, struct st_str ref) {
 	if (*head->branch || !st_str_starts(ref, st_str(heads)))
 		return;
 	struct st_str name = st_str_slice(ref, sizeof heads - 1, ref.len);
+	name.len = st_utf8_cut(name, sizeof head->branch - 1);
 	snprintf(head->branch, sizeof head->branch, "%.*s", (int)name.len, name.ptr);
 }
 

@@ -358,6 +358,19 @@ static int begin_cleaning(struct st_registry *registry, int64_t now, bool *due,
 	return *due ? st_db_run(registry->db, notes, err, "i", now) : code;
 }
 
+/* What seems to happen later was noted while the clock was ahead: it would be new for that long. */
+static int mend_times(struct st_registry *registry, int64_t now, struct stet_error *err) {
+	static const char *const sql[] = {
+		"UPDATE event SET at = ?1 WHERE at > ?1",
+		"UPDATE place SET seen = ?1 WHERE seen > ?1",
+		"UPDATE agent SET seen = ?1 WHERE seen > ?1",
+	};
+	int code = 0;
+	for (size_t i = 0; i < sizeof sql / sizeof *sql && code == 0; i++)
+		code = st_db_run(registry->db, sql[i], err, "i", now);
+	return code;
+}
+
 int st_registry_clean(struct st_registry *registry, const char *machine, int64_t now,
                       struct stet_error *err) {
 	bool due = false;
@@ -367,6 +380,8 @@ int st_registry_clean(struct st_registry *registry, const char *machine, int64_t
 	static const char events[] = "DELETE FROM event WHERE at < ?";
 	static const char repositories[] = "DELETE FROM repo WHERE id NOT IN (SELECT repo FROM place)";
 	int code = drop_gone(registry, machine, err);
+	if (code == 0)
+		code = mend_times(registry, now, err);
 	if (code == 0)
 		code = drop_old(registry, now - AGE_MAX_NS, err);
 	if (code == 0)
