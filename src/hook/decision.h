@@ -14,6 +14,8 @@ struct st_hook_decision {
 	bool denies;
 	/** It is denied because stet has made the change itself. */
 	bool done;
+	/** It would be denied, if that could be stored. */
+	bool drops;
 	/** The reason or the context; empty for no decision. */
 	struct st_buf text;
 	/** A sentence for the person, where the client shows one; empty for none. */

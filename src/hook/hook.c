@@ -1,8 +1,10 @@
 #include "hook/hook.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/places/places.h"
 #include "core/state/state.h"
@@ -228,6 +230,45 @@ static int open_session(struct stet_workspace *ws, const struct st_hook_event *e
 	return name.failed ? st_fail_nomem(err) : stet_session_open(ws, name.ptr, out, err);
 }
 
+static int touch_session(struct st_store *store, void *data, struct stet_error *err) {
+	const struct stet_session *session = data;
+	int64_t id, version;
+	int code = st_store_session(store, session->name, true, &id, &version, err);
+	return code < 0 ? code : st_store_session_touch(store, id, &version, err);
+}
+
+/*
+ * Whether the next event, another process, will know what this one stored. The start of a session makes no state
+ * directory, but looks whether one can be made.
+ */
+static int check_storage(struct stet_session *session, bool starts, struct stet_error *err) {
+	struct st_store *store = &st_state_of(session->ws)->store;
+	const struct st_root *root = &session->ws->root;
+	if (starts && !st_store_exists(store))
+		return faccessat(root->fd, ".", W_OK, AT_EACCESS) == 0
+		           ? 0
+		           : st_fail_errno(err, errno, "Cannot make %s/%s", root->path,
+		                           session->ws->writes.state_dir);
+	/* If the session could not be saved a moment ago, wait no second time. */
+	enum st_store_mode mode = session->unsaved ? ST_STORE_RETRY : ST_STORE_WRITE;
+	int code = st_store_do(store, mode, touch_session, session, err);
+	return code < 0 ? code : st_store_is_stored(store, err);
+}
+
+/* A denial that is not stored would come again and again, and the agent could not do its work. */
+static int drop_unstored(struct st_hook_call *call, struct stet_error *err) {
+	struct st_hook_decision *decision = call->decision;
+	bool starts = call->event->moment == ST_HOOK_SESSION_START;
+	bool denies = decision->denies && !decision->done;
+	int code = starts || denies ? check_storage(call->session, starts, err) : 0;
+	if (code == 0 || !denies)
+		return code;
+	st_buf_clear(&decision->text);
+	decision->denies = false;
+	decision->drops = true;
+	return code;
+}
+
 static int run_event(const struct st_hook_event *event, struct st_hook_decision *decision,
                      struct stet_error *err) {
 	st_auto(st_buf) root = ST_BUF_INIT;
@@ -250,6 +291,7 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 		call.session = session;
 		call.root = st_buf_str(&root);
 		st_hook_decide(&call);
+		code = drop_unstored(&call, err);
 	}
 	stet_session_close(session);
 	stet_workspace_close(ws);
@@ -257,10 +299,10 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 	return code;
 }
 
-/* At the start of a session, and only then, tell the person why the hook cannot work. */
+/* At the start of a session, and where a denial is dropped, tell the person why the hook cannot work. */
 static void tell_fault(const struct st_hook_event *event, struct st_hook_decision *decision,
                        const struct stet_error *err) {
-	if (event->moment == ST_HOOK_SESSION_START)
+	if (event->moment == ST_HOOK_SESSION_START || decision->drops)
 		st_buf_addf(&decision->notice, "stet does not guard this session. %s", err->message);
 }
 

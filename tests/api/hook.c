@@ -429,6 +429,26 @@ static void nothing_is_denied_where_nothing_can_be_stored(void **state) {
 	                       "does not guard this session"));
 }
 
+/* No state directory can be made here: the model would be told to read the file again and again. */
+static void a_denial_that_cannot_be_stored_is_dropped(void **state) {
+	static const char start[] = "\"hook_event_name\":\"SessionStart\",\"source\":\"startup\"";
+	const struct dir *dir = set_up(state);
+	uid_t user = geteuid();
+	assert_int_equal(chmod(dir->path, 0555), 0);
+	/* Root may write anywhere; another user may not read root's configuration. */
+	setenv("XDG_CONFIG_HOME", dir->path, 1);
+	if (user == 0)
+		assert_int_equal(seteuid(65534), 0);
+	assert_non_null(strstr(hook(dir, start), "does not guard this session"));
+	hook(dir, CLAUDE_READ);
+	const char *decision = hook(dir, CLAUDE_WRITE);
+	assert_int_equal(seteuid(user), 0);
+	unsetenv("XDG_CONFIG_HOME");
+	assert_int_equal(chmod(dir->path, 0755), 0);
+	assert_null(strstr(decision, "permissionDecision"));
+	assert_non_null(strstr(decision, "does not guard this session"));
+}
+
 static void files_outside_the_root_are_left_alone(void **state) {
 	const struct dir *dir = set_up(state);
 	assert_string_equal(
@@ -501,6 +521,7 @@ int main(void) {
 		claim(in_place_of_a_replaced_tool_stet_keeps_line_ends_and_the_mark),
 		claim(one_task_at_a_time_is_followed),
 		claim(nothing_is_denied_where_nothing_can_be_stored),
+		claim(a_denial_that_cannot_be_stored_is_dropped),
 		claim(files_outside_the_root_are_left_alone),
 		claim(an_event_that_is_none_gets_no_decision),
 		claim(members_of_a_wrong_type_are_harmless),

@@ -1,7 +1,26 @@
 /* stet hook: decide about one event of an agent's own tools. */
+#include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+
+/* How long an agent may take to send an event. */
+enum { PATIENCE_S = 10 };
+
+static void give_up(int number) {
+	(void)number;
+	_exit(DONE);
+}
+
+/* Read the event. If the agent does not end it, this process ends, and the agent goes on without a decision. */
+static int read_event(char **event, size_t *len) {
+	signal(SIGALRM, give_up);
+	alarm(PATIENCE_S);
+	int status = slurp("-", event, len);
+	alarm(0);
+	return status;
+}
 
 /* A hook must not be in the agent's way: if it fails, it prints nothing and exits with 0. */
 static int run_hook(const struct options *options, const struct arguments *args) {
@@ -9,7 +28,7 @@ static int run_hook(const struct options *options, const struct arguments *args)
 	char *event = NULL, *decision = NULL;
 	size_t event_len = 0, len = 0;
 	(void)options;
-	if (slurp("-", &event, &event_len) != DONE)
+	if (read_event(&event, &event_len) != DONE)
 		return DONE;
 	if (stet_hook_run(event, event_len, option_value(args, "--client"), &decision, &len, &err) < 0)
 		complain("%s", err.message);
