@@ -44,6 +44,7 @@ static void draw_head(const struct plot *plot) {
 	        "--faint: #3a3a3a; --full: #f76; --epochs: #6bf; --last: #8c8; } }\n"
 	        "text { fill: var(--ink); }\n"
 	        "path, polyline { fill: none; }\n"
+	        ".over { paint-order: stroke; stroke: var(--ground); stroke-width: 3; }\n"
 	        "</style>\n"
 	        "<rect width=\"%d\" height=\"%d\" style=\"fill: var(--ground)\"/>\n",
 	        WIDTH, HEIGHT, WIDTH, HEIGHT);
@@ -79,12 +80,12 @@ static void draw_axes(const struct plot *plot) {
 	        LEFT, TOP, BOTTOM, RIGHT, (LEFT + RIGHT) / 2, BOTTOM + 38, (TOP + BOTTOM) / 2);
 }
 
-/* A dashed line at a number of tokens, with its value. */
+/* A dashed line at a number of tokens, with its value, which stays legible over the curves. */
 static void draw_limit(const struct plot *plot, size_t tokens, const char *what) {
 	double y = y_of(plot, (double)tokens);
 	fprintf(plot->svg,
 	        "<path d=\"M%d %.1fH%d\" stroke-dasharray=\"4 4\" style=\"stroke: var(--ink)\"/>\n"
-	        "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s %s</text>\n",
+	        "<text class=\"over\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s %s</text>\n",
 	        LEFT, y, RIGHT, RIGHT, y - 4, what, group_digits(tokens).text);
 }
 
@@ -117,11 +118,11 @@ int replay_draw(const struct run *run, const char *file) {
 		return report_as(STET_E_IO, "Cannot write %s: %s.", file, strerror(errno));
 	draw_head(&plot);
 	draw_axes(&plot);
+	for (int line = 0; line < 3; line++)
+		draw_line(&plot, line);
 	draw_limit(&plot, run->limits.budget, "budget");
 	if (run->limits.above <= most)
 		draw_limit(&plot, run->limits.above, "cut above");
-	for (int line = 0; line < 3; line++)
-		draw_line(&plot, line);
 	fprintf(plot.svg, "</svg>\n");
 	bool good = !ferror(plot.svg);
 	good &= fclose(plot.svg) == 0;
