@@ -47,12 +47,15 @@ void st_stage_release(struct st_stage *stage) {
 	*stage = (struct st_stage){0};
 }
 
+/* A deeper tree could not be removed by its path again. */
+enum { PATH_BYTES_MAX = 2048 };
+
 /* Create the directories of a file; false if its path is not allowed in the workspace. */
 static bool prepare_path(struct st_stage *stage, const char *path) {
 	const struct stet_workspace *ws = stage->ws;
 	st_autofree char *made = NULL;
 	const char *slash = strrchr(path, '/');
-	if (*path == '/' || st_root_plain(&ws->root, path) != path ||
+	if (*path == '/' || strlen(path) > PATH_BYTES_MAX || st_root_plain(&ws->root, path) != path ||
 	    st_path_is_protected(path, ws->writes.state_dir))
 		return false;
 	return !slash || st_dir_make(&ws->root, st_strn(path, (size_t)(slash - path)),

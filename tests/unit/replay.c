@@ -225,6 +225,18 @@ static void a_stage_that_forgets_its_session_refuses_its_writes(void **state) {
 	assert_int_equal(stage.refused, 1);
 }
 
+static void a_path_that_could_not_be_removed_is_left_out(void **state) {
+	const struct dir *dir = *state;
+	st_auto(st_stage) stage = {0};
+	st_auto(st_buf) path = ST_BUF_INIT;
+	for (int i = 0; i < 3000; i++)
+		st_buf_adds(&path, "d/");
+	st_buf_adds(&path, "x");
+	assert_int_equal(st_stage_open(&stage, dir->path, NULL), 0);
+	assert_int_equal(st_stage_write(&stage, st_buf_cstr(&path), ST_STR("text\n"), NULL), 0);
+	assert_false(dir_has(dir, "d"));
+}
+
 static void audit(const char *history, const char *prompt, struct st_audit *found) {
 	*found = (struct st_audit){0};
 	assert_int_equal(st_audit_prompt(st_str(history), st_str(prompt), found, NULL), 0);
@@ -297,6 +309,7 @@ int main(void) {
 		cmocka_unit_test(edits_and_changes_behind_the_back_are_followed),
 		claim(a_restart_in_the_middle_loses_nothing),
 		claim(a_stage_that_forgets_its_session_refuses_its_writes),
+		claim(a_path_that_could_not_be_removed_is_left_out),
 		cmocka_unit_test(what_a_prompt_leaves_out_unsaid_is_found),
 		cmocka_unit_test(a_file_that_a_snapshot_leaves_out_is_found),
 		cmocka_unit_test(what_is_no_run_is_refused),
