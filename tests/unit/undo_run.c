@@ -474,6 +474,15 @@ static void a_session_without_a_name_knows_its_own_writes_alone(void **state) {
 	expect_file(host, "a.txt", "1\n2\n3\n");
 }
 
+static void a_file_that_others_deleted_has_nothing_to_undo(void **state) {
+	struct host *host = *state;
+	call(host, "write_file", "{'path': 'a.txt', 'content': '1\\n'}");
+	call(host, "edit_file", "{'path': 'a.txt', 'oldText': '1', 'newText': 'one'}");
+	assert_int_equal(unlinkat(host->dir->fd, "a.txt", 0), 0);
+	refuse(host, STET_E_CONFLICT, "undo", "{'path': 'a.txt'}");
+	expect_text("was deleted since you last read it. There is nothing left to undo.");
+}
+
 static void what_an_undo_showed_may_be_taken_away_by_its_redo(void **state) {
 	struct host *host = *state;
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -702,6 +711,7 @@ int main(void) {
 		host_claim(directories_replaced_by_others_are_left),
 		host_claim(writes_of_others_are_shown_before_they_are_undone),
 		host_claim(a_session_without_a_name_knows_its_own_writes_alone),
+		host_claim(a_file_that_others_deleted_has_nothing_to_undo),
 		host_claim(what_an_undo_showed_may_be_taken_away_by_its_redo),
 		host_claim(a_preview_that_was_cut_does_not_count),
 		host_claim(a_redo_does_not_take_away_what_was_not_sent),

@@ -364,7 +364,9 @@ static void say_hash(const struct st_change *change, struct stet_answer *answer,
 static void say_gone(const struct st_change *change, struct stet_answer *answer) {
 	const char *sentence =
 		" There is nothing left to change; write the file anew if it is still wanted.";
-	if (change->remove)
+	if (change->restores)
+		sentence = " There is nothing left to undo.";
+	else if (change->remove)
 		sentence = " There is nothing left to delete.";
 	else if (change->kind == ST_CHANGE_WHOLE)
 		sentence = change->expected_hash.ptr

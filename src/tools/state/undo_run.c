@@ -213,8 +213,9 @@ static int refuse_left(struct undo *undo, struct stet_error *err) {
 	if (undo->run.file_count == 1) {
 		st_buf_addf(&message, "Left as it is: %s.", st_buf_cstr(&undo->left_names));
 	} else {
-		st_buf_addf(&message, "%zu of %zu files %s taken back. Left as %s: %s", undo->done,
+		st_buf_addf(&message, "%zu of %zu files %s %s back. Left as %s: %s", undo->done,
 		            undo->run.file_count, st_plural(undo->done, "was", "were"),
+		            undo->redo ? "brought" : "taken",
 		            st_plural(undo->left, "it is", "they are"), st_buf_cstr(&undo->left_names));
 		if (undo->left > NAMED_MAX)
 			st_buf_addf(&message, " and %zu more", undo->left - NAMED_MAX);
@@ -267,9 +268,10 @@ static int write_answer(struct undo *undo, struct stet_error *err) {
 	if (st_call_room(call) < 400)
 		st_buf_adds(&call->text, "Not all files fit here.\n");
 	if (undo->run.file_count > 1)
-		st_buf_addf(&call->text, "%zu of %zu files %s.\n", undo->done, undo->run.file_count,
-		            undo->dry_run ? "would be taken back; nothing was changed" : "taken back");
-	else if (undo->dry_run)
+		st_buf_addf(&call->text, "%zu of %zu files %s%s.\n", undo->done, undo->run.file_count,
+		            undo->dry_run ? "would be " : "",
+		            undo->redo ? "brought back" : "taken back");
+	if (undo->dry_run)
 		st_buf_adds(&call->text, "Nothing was changed.\n");
 	return 0;
 }
