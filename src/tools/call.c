@@ -294,8 +294,10 @@ void st_call_notice(struct st_call *call, const char *notice) {
 
 /* Move the workspace's waiting notices into the answer, as far as there is room. A cancelled call has no answer. */
 static void take_notices(struct st_call *call, struct notices *notices) {
-	if (!call->session || (call->tool && call->tool->hints & ST_HINT_PLAIN) ||
-	    st_cancel_check_now(NULL) < 0)
+	if (!call->session || (call->tool && call->tool->hints & ST_HINT_PLAIN))
+		return;
+	/* Mostly no notice waits, and to ask whether the call is cancelled takes a system call. */
+	if (!call->session->ws->writes.notices.any || st_cancel_check_now(NULL) < 0)
 		return;
 	for (char *notice; notices->count < ST_NOTICES_MAX && answer_bytes(call) < call->page &&
 	                   (notice = stet_workspace_notice(call->session->ws));) {
