@@ -634,7 +634,7 @@ static void judge_refusal(struct model *model, size_t caller, size_t file) {
 	bool unseen = says(model, "you have not read all"),
 		 modified = says(model, "was modified since");
 	bool drops = says(model, "would lose most of its lines");
-	bool lossy = says(model, "bytes that are not UTF-8");
+	bool lossy = says(model, "bytes that are not UTF-8, which you were sent");
 	tally.unseen += unseen;
 	tally.modified += modified;
 	tally.drops += drops;
@@ -1156,7 +1156,8 @@ static void apply(struct model *model, size_t caller, size_t only) {
 		if (!model->refused)
 			break;
 		for (size_t file = 0; file < FILES && all; file++)
-			if (parts[file].kind == WRITTEN && says(model, "bytes that are not UTF-8"))
+			if (parts[file].kind == WRITTEN &&
+			    says(model, "bytes that are not UTF-8, which you were sent"))
 				model->records[caller][file].lossy = current(model, file);
 		if (!all && parts[only].kind == UPDATED)
 			judge_edit_refusal(model, caller, only);
