@@ -418,10 +418,35 @@ class Events(Case):
         with warnings.catch_warnings(record=True) as found, stet.FileWatcher(sub, print) as watcher:
             warnings.simplefilter("always")
             watcher.start()
+            thread = watcher._pump._thread
             sub.rmdir()
-            watcher._pump._thread.join(60)
+            thread.join(60)
         self.assertRegex(str(found[0].message), "was removed; watching it has ended")
         self.assertRaisesRegex(TypeError, "The callback must be a function", stet.FileWatcher, self.dir, 5)
+
+    def test_threads_may_start_and_stop_one_watcher(self):
+        before = descriptors()
+        watcher, manager, failures = stet.FileWatcher(self.dir, lambda *event: None), stet.FileStateManager(self.dir), []
+
+        def use():
+            for i in range(60):
+                for one in (watcher.start, watcher.stop, manager.initialize, manager.dispose):
+                    try:
+                        one()
+                        self.write(f"{i % 20}.txt", str(i))
+                    except stet.StetError as error:
+                        failures.extend([error] if "already" not in str(error) else [])
+
+        threads = [threading.Thread(target=use, daemon=True) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            self.assertFalse(thread.is_alive(), "the threads wait for each other")
+        self.assertEqual(failures, [])
+        watcher.close()
+        manager.close()
+        self.assertLessEqual(descriptors(), before + 2)
 
     def test_a_watcher_may_close_while_events_arrive(self):
         before = descriptors()

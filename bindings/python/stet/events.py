@@ -13,9 +13,9 @@ from .session import Handle
 
 
 class Pump:
-    """Calls `dispatch` whenever `fd` is readable, until stop()."""
+    """Calls `dispatch` with itself whenever `fd` is readable, until stop()."""
 
-    def __init__(self, fd: int, dispatch: Callable[[], None]) -> None:
+    def __init__(self, fd: int, dispatch: Callable[[Pump], None]) -> None:
         self._fd = fd
         self._dispatch = dispatch
         self._loop: Optional[asyncio.AbstractEventLoop] = None
@@ -25,7 +25,7 @@ class Pump:
         except RuntimeError:
             self._start_thread()
         else:
-            self._loop.add_reader(fd, dispatch)
+            self._loop.add_reader(fd, dispatch, self)
 
     def _start_thread(self) -> None:
         self._end, self._ended = os.pipe()
@@ -36,9 +36,9 @@ class Pump:
         poll = select.poll()
         poll.register(self._fd, select.POLLIN)
         poll.register(self._end, select.POLLIN | select.POLLHUP)
-        # A dispatch may stop, which closes the descriptors.
-        while self._thread and not any(fd == self._end for fd, _ in poll.poll()):
-            self._dispatch()
+        while not any(fd == self._end for fd, _ in poll.poll()):
+            self._dispatch(self)
+        os.close(self._end)
 
     def run(self, callback: Callable[..., Any], *arguments: Any) -> None:
         """Call back, and report an exception as the loop or the thread does, so that it costs no other event."""
@@ -52,15 +52,16 @@ class Pump:
                 threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))
 
     def stop(self) -> None:
-        if self._loop:
-            if not self._loop.is_closed():
-                self._loop.remove_reader(self._fd)
-        elif self._thread:
+        """Dispatch no more; call it once. The thread may still be in a dispatch."""
+        if self._thread:
             os.close(self._ended)
-            if self._thread is not threading.current_thread():
-                self._thread.join()
-            os.close(self._end)
-            self._thread = None
+        elif self._loop and not self._loop.is_closed():
+            self._loop.remove_reader(self._fd)
+
+    def join(self) -> None:
+        """Wait for the thread, unless this is it. Hold no lock that a dispatch takes."""
+        if self._thread and self._thread is not threading.current_thread():
+            self._thread.join()
 
 
 class Watching(Handle):
@@ -71,13 +72,14 @@ class Watching(Handle):
     def _begin(self, fd: int) -> None:
         self._pump = Pump(fd, self._dispatch)
 
-    def _end(self) -> None:
-        with self._lock:
-            pump, self._pump = self._pump, None
+    def _end(self) -> Optional[Pump]:
+        """Stop the pump, with the lock held, before its descriptor is closed. Join it afterwards, without the lock."""
+        pump, self._pump = self._pump, None
         if pump:
             pump.stop()
+        return pump
 
-    def _dispatch(self) -> None:
+    def _dispatch(self, pump: Pump) -> None:
         raise NotImplementedError
 
     def _receive(self, function: str) -> Optional[StetError]:

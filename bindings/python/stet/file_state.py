@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, AsyncIterator, Callable, Optional, Union
 
 from ._library import Callback, Path, StetError, call, encode, library, sized, take, text_of
-from .events import Watching
+from .events import Pump, Watching
 from .session import Answer, Session, take_answer
 
 
@@ -202,10 +202,9 @@ class FileWatcher(Watching):
             notices.append(take(c_void_p(pointer)).decode(errors="replace"))
         return notices
 
-    def _dispatch(self) -> None:
+    def _dispatch(self, pump: Pump) -> None:
         with self._lock:
-            pump = self._pump
-            if pump is None:
+            if self._pump is not pump:
                 return
             error = self._receive("stet_watcher_dispatch")
             changed = self._changed[:]
@@ -246,9 +245,11 @@ class FileWatcher(Watching):
 
     def stop(self) -> None:
         """No callback comes after it. The watcher can be started again."""
-        self._end()
         with self._lock:
+            pump = self._end()
             library.stet_watcher_stop(self._pointer)
+        if pump:
+            pump.join()
         if self._events:
             self._events.put_nowait(None)
 
@@ -272,11 +273,10 @@ class FileStateManager(Watching):
             call("stet_manager_initialize", self._pointer)
             self._begin(library.stet_manager_fd(self._pointer))
 
-    def _dispatch(self) -> None:
+    def _dispatch(self, pump: Pump) -> None:
         with self._lock:
-            pump = self._pump
-            error = self._receive("stet_manager_dispatch") if pump else None
-        if pump and error:
+            error = self._receive("stet_manager_dispatch") if self._pump is pump else None
+        if error:
             pump.run(warnings.warn, str(error), RuntimeWarning)
 
     def track_read(self, path: Path, content: Union[str, bytes]) -> None:
@@ -309,9 +309,11 @@ class FileStateManager(Watching):
 
     def dispose(self) -> None:
         """Stop watching; the tracker still answers."""
-        self._end()
         with self._lock:
+            pump = self._end()
             library.stet_manager_stop(self._pointer)
+        if pump:
+            pump.join()
 
     def close(self) -> None:
         self.dispose()
