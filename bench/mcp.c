@@ -483,9 +483,9 @@ static void run_edits(const char *title, const struct bench_case *cases, size_t 
 
 static void bench_synced(const char *title) {
 	const struct bench_case cases[] = {
-		{.name = "echo: read, change, write, fsync, rename", .run = edit_synced},
-		{.name = "stet mcp", .run = edit_once, .context = &durable, .target = 1.5},
-		{.name = "echo: and an fsync of the directory", .run = edit_durable},
+		{.name = "echo: edit, fsync of file and directory", .run = edit_durable},
+		{.name = "stet mcp", .run = edit_once, .context = &durable, .target = 1.15},
+		{.name = "echo: edit, fsync of the file", .run = edit_synced},
 		{.name = "write, fsync, rename, without asking", .run = sync_once},
 		{OTHER, .run = edit_once, .context = &other_durable},
 	};
