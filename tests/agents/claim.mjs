@@ -9,8 +9,7 @@ export function check(holds, otherwise) {
 		throw `${otherwise}`.slice(0, 1000);
 }
 
-// Have the agent's model follow a script. The claims are made inside of it; the last one is that it could
-// be followed to its end.
+// Have the agent's model follow a script, which makes the claims. The last claim is that the script ran to its end.
 export async function follow(agent, name, files, script, options) {
 	let error;
 	await play(agent, files, script, options).catch((reason) => (error = reason));

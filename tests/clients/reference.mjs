@@ -87,7 +87,7 @@ class Server {
 		}
 	}
 
-	// What came back: whether it failed, the text, and the data if it is more than text.
+	// The answer of a call: whether it failed, the text, and the data if it is more than text.
 	tidy(result, number) {
 		const blocks = JSON.parse(JSON.stringify(result.content).replaceAll(this.root, '&'));
 		const data = result.structuredContent?.content;

@@ -34,7 +34,7 @@ struct watching {
 void watching_new(struct watching *watching, const struct dir *dir);
 void watching_set(struct watching *watching, enum stet_watch_option option, int64_t value);
 
-/** Start it; what is there counts as known. */
+/** Start the watcher; files that exist already count as known. */
 void watching_begin(struct watching *watching);
 
 /** Both. */

@@ -909,7 +909,10 @@ static void copy(struct model *model, size_t caller, size_t from) {
 
 /* ---- changes that do not name what they take away ---- */
 
-/* Whoever is shown what would go, or was sent all, or made it, is not refused for that. */
+/*
+ * A caller that was shown what would go, or was sent all of it, or made it, is not
+ * refused for that.
+ */
 static void judge_unsent(struct model *model, size_t caller, size_t file) {
 	const struct record *record = &model->records[caller][file];
 	if (!says(model, "would lose lines that were not sent"))

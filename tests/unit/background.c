@@ -25,7 +25,7 @@ struct step {
 	struct st_background_task task;
 	struct record *record;
 	int number;
-	/* It schedules itself so many times more. */
+	/* How many more times the task schedules itself. */
 	int again;
 	/* It waits for record->open. */
 	bool waits;

@@ -5,7 +5,7 @@
 #include "lib/test.h"
 #include "net/chunks.h"
 
-/* The status that a whole head gets; -1 if it has no end. */
+/* The status for a complete head; -1 if the head has no end. */
 static int read_head(const char *text, struct st_head *head) {
 	const char *problem = NULL;
 	size_t scanned = 0;

@@ -285,7 +285,7 @@ static void a_client_that_does_not_read_is_waited_for(void **state) {
 	close(server.out);
 }
 
-/* Three hundred files in each of a few directories. */
+/* Make three hundred files in each of a few directories. */
 static void plant(const struct dir *dir) {
 	for (int i = 0; i < 1200; i++) {
 		char name[60];

@@ -89,7 +89,7 @@ static int open_parties(struct matrix *matrix, struct stet_error *err) {
 	return 0;
 }
 
-/* Give git the objects of all parties whose ids are as long as the first one's. */
+/* Give git the objects of all checkouts whose ids are as long as the first one's. */
 static int open_git(struct matrix *matrix, struct stet_error *err) {
 	st_autofree const struct st_checkout **checkouts =
 		calloc(matrix->list.count + 1, sizeof(struct st_checkout *));

@@ -85,7 +85,7 @@ struct st_repo_status {
 	struct st_repo_state state;
 	/** Owns everything in it. */
 	struct st_arena arena;
-	/** Why it does not outlive this process; empty if it does. */
+	/** Why the state does not outlive this process; empty if it does. */
 	char why[600];
 	/** The files as they are stored, in the order of state.files. */
 	struct st_tracked *files;

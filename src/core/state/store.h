@@ -200,7 +200,7 @@ struct st_tracked {
 	int64_t changed;
 };
 
-/** A version of which nobody knows whether it existed; it equals no other. */
+/** A version that may or may not have existed; it equals no other. */
 static inline struct st_version st_version_unknown(void) {
 	struct st_version version = {.exists = true};
 	memset(&version.hash, 0xff, sizeof version.hash);

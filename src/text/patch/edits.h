@@ -54,7 +54,7 @@ struct st_edited {
 
 /** Why an edit failed, as data. */
 struct st_edits_failure {
-	/** Which edit, from 1. */
+	/** The number of the edit, from 1. */
 	size_t edit;
 	/** After STET_E_AMBIGUOUS: where its old text occurs, in the text after the earlier edits. */
 	struct st_places places;
