@@ -75,6 +75,26 @@ static void an_edit_tells_whether_both_merge(void **state) {
 	close_pair(&pair);
 }
 
+/* Both have "five" since the merge: that Ann changes it again is no overlap. */
+static void after_a_merge_the_first_bytes_say_nothing_of_overlaps(void **state) {
+	const struct dir *dir = *state;
+	struct pair pair = open_pair(dir, "Bob");
+	edit_and_report(&pair.one, "line 5\n", "five\n");
+	edit_and_report(&pair.two, "line 18\n", "eighteen\n");
+	git(dir, "main", "commit", "-q", "-a", "-m", "five");
+	git(dir, "tree", "commit", "-q", "-a", "-m", "eighteen");
+	git(dir, "tree", "merge", "-q", "-m", "merge", "main");
+	stet_free(read_a(&pair.two));
+	edit_and_report(&pair.one, "five\n", "V\n");
+	assert_told(worker_edit(&pair.two, "a.txt", "line 12\n", "twelve\n"),
+	            "stet forecast says whether it merges");
+	(void)who_has(&pair.two, "a.txt");
+	/* Bob's place starts from the merge now; Ann's has not moved. */
+	assert_true(who_has(&pair.two, "\"lines\":[{\"start\":12,\"end\":12}]"));
+	assert_true(who_has(&pair.two, "\"lines\":[{\"start\":5,\"end\":5}]"));
+	close_pair(&pair);
+}
+
 static void equal_bytes_and_changes_taken_back_are_no_news(void **state) {
 	struct pair pair = open_pair(*state, "Bob");
 	edit_and_report(&pair.one, "line 5\n", "line five\n");
@@ -268,6 +288,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(a_read_tells_of_a_change_elsewhere_once),
 		claim(an_edit_tells_whether_both_merge),
+		claim(after_a_merge_the_first_bytes_say_nothing_of_overlaps),
 		claim(equal_bytes_and_changes_taken_back_are_no_news),
 		claim(bytes_that_this_place_started_from_are_no_news),
 		claim(a_removal_is_told),

@@ -342,6 +342,14 @@ void st_checkout_head(const struct st_checkout *checkout, struct st_checkout_hea
 	}
 }
 
+int64_t st_checkout_moved_at(const struct st_checkout *checkout) {
+	struct stat st;
+	st_autofd gitdir = open_path(checkout->gitdir);
+	if (gitdir < 0 || st_retry(fstatat(gitdir, "logs/HEAD", &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return 0;
+	return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
 /* ---- the machine ---- */
 
 /* Link the complete file to its name, so that the first of several processes wins. */

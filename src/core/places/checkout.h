@@ -59,6 +59,9 @@ struct st_checkout_head {
 /** Read where a checkout stands. Members that cannot be read stay empty. */
 void st_checkout_head(const struct st_checkout *checkout, struct st_checkout_head *head);
 
+/** When HEAD moved last, as git's log of it shows: nanoseconds since 1970; 0 if it is not known. */
+int64_t st_checkout_moved_at(const struct st_checkout *checkout);
+
 /**
  * The id of this machine, random and stored in the user's state directory. A
  * home directory on a network has one per host name.

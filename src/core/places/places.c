@@ -147,11 +147,23 @@ static void prepared_release(struct prepared *prepared) {
 	st_blob_put(prepared->after);
 }
 
+bool st_places_is_moved(const struct st_checkout *checkout, const struct st_registry_event *last,
+                        const struct st_version *version) {
+	return !st_version_eq(&last->after, version) && st_checkout_moved_at(checkout) > last->at;
+}
+
+struct continuing {
+	const struct st_checkout *checkout;
+	struct st_registry_event *event;
+};
+
 /* Continue from what the last event of the file started from. */
 static int take_base(void *data, const struct st_registry_event *last, struct stet_error *err) {
-	struct st_registry_event *event = data;
+	const struct continuing *continuing = data;
+	struct st_registry_event *event = continuing->event;
 	(void)err;
-	if (!last->based || event->at - last->at > BASE_AGE_NS)
+	if (!last->based || event->at - last->at > BASE_AGE_NS ||
+	    st_places_is_moved(continuing->checkout, last, &event->before))
 		return 1;
 	event->base = last->base;
 	event->based = true;
@@ -197,12 +209,13 @@ static int find_base(struct st_places *places, struct prepared *all, size_t n,
                      struct stet_error *err) {
 	struct st_registry_event *event = &all[n].event;
 	const struct prepared *earlier = find_earlier(all, n, event->path);
+	struct continuing continuing = {&places->checkout, event};
 	if (earlier)
-		(void)take_base(event, &earlier->event, err);
+		(void)take_base(&continuing, &earlier->event, err);
 	if (earlier)
 		return 0;
 	return places->registry.checkout > 0
-	           ? st_registry_own(&places->registry, event->path, take_base, event, err)
+	           ? st_registry_own(&places->registry, event->path, take_base, &continuing, err)
 	           : 0;
 }
 

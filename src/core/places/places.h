@@ -127,6 +127,13 @@ void st_places_announce(void);
 /** Whether others reported changes since the last call. Never blocks. */
 bool st_places_arrived(struct st_places *places);
 
+/**
+ * Whether git may have made a version of a file, by a merge or a checkout, since the
+ * last event of the file: then the checkout starts from that version.
+ */
+bool st_places_is_moved(const struct st_checkout *checkout, const struct st_registry_event *last,
+                        const struct st_version *version);
+
 /** Find the checkout of the workspace; places->lock must be held. False if there is none. */
 bool st_places_locate_locked(struct st_places *places);
 

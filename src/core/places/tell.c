@@ -142,6 +142,15 @@ static void add_merge(struct st_buf *out, struct st_str base, struct st_str mine
 	add_ranges(out, "line", "lines", lines, count);
 }
 
+/* Whether git has changed the file there since the event. */
+static bool is_moved_there(const struct st_registry_event *event, const struct elsewhere *there) {
+	const struct st_version version = {.exists = there->exists, .hash = there->hash};
+	st_auto(st_checkout) checkout = {0};
+	return there->near && !st_version_eq(&event->after, &version) &&
+	       (st_checkout_find(there->path.ptr, &checkout, NULL) != 1 ||
+	        st_places_is_moved(&checkout, event, &version));
+}
+
 /*
  * Both started from the same bytes: these are what git would merge from, unless
  * the history between them is odd. Otherwise `stet forecast` asks git.
@@ -150,7 +159,7 @@ static void add_verdict(const struct telling *telling, const struct st_registry_
                         const struct elsewhere *there, struct st_buf *out) {
 	struct stet_workspace *ws = telling->places->ws;
 	bool same_base = event->based && st_version_eq(&event->base, &telling->base);
-	if (!same_base || !there->exists) {
+	if (!same_base || !there->exists || is_moved_there(event, there)) {
 		st_buf_adds(out, there->near ? "; stet forecast says whether it merges" : "");
 		return;
 	}
@@ -266,6 +275,8 @@ static int tell_of(void *data, const struct st_registry_event *event, struct ste
 static int take_own(void *data, const struct st_registry_event *event, struct stet_error *err) {
 	struct telling *telling = data;
 	(void)err;
+	if (st_places_is_moved(&telling->places->checkout, event, &telling->base))
+		return 1;
 	telling->base = event->based ? event->base : (struct st_version){0};
 	if (!event->based)
 		telling->base.exists = true;
