@@ -128,7 +128,7 @@ if script -qec true /dev/null </dev/null >script.out 2>&1; then
 	wait "$desktop"
 	claim 'when it ends the file is gone' test ! -e "$(cat arguments)"
 	: >closed
-	rm -f shown pid
+	rm -f shown pid url
 	on_desktop --no-open &
 	desktop=$!
 	claim 'with --no-open it only prints the address' await grep -q token= url
