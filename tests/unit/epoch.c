@@ -278,9 +278,31 @@ static void any_list_stays_valid_paired_and_stable(void **state) {
 	print_message("# %zu lists\n", rounds);
 }
 
+/* Lists that are hardly above the limit: the snapshot alone is larger than what a cut could take away. */
+static void a_cut_that_would_be_larger_than_the_list_is_not_made(void **state) {
+	(void)state;
+	for (size_t i = 0; i < 200; i++) {
+		st_auto(st_buf) list = ST_BUF_INIT;
+		st_auto(st_buf) out = ST_BUF_INIT;
+		struct maker maker = {.gen = gen_new(gen_seed() + i), .out = &list};
+		maker.shape = shapes[i % SHAPES];
+		begin_list(&maker);
+		for (maker.turn = 0; maker.turn <= i % 5; maker.turn++) {
+			add_comma(&maker);
+			bool parts = maker.shape == ST_SHAPE_GEMINI;
+			st_buf_addf(&list, "{\"role\":\"user\",\"%s\":\"go on %zu\"%s}",
+			            parts ? "parts\":[{\"text" : "content", maker.turn, parts ? "}]" : "");
+		}
+		end_list(&list);
+		assert_int_equal(cut(st_buf_str(&list), 20, 10, &out, NULL), 0);
+		assert_true(st_str_eq(st_buf_str(&out), st_buf_str(&list)));
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_list_stays_valid_paired_and_stable),
+		cmocka_unit_test(a_cut_that_would_be_larger_than_the_list_is_not_made),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
