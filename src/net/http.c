@@ -204,6 +204,12 @@ static int check_listen(const struct st_http *http, struct stet_error *err) {
 		               "%s can be reached from other machines, so a token is needed: give a file "
 		               "with one by --token-file, or listen on 127.0.0.1.",
 		               http->options.listen);
+	if (!gate->loopback && http->options.no_mcp)
+		return st_fail(
+			err, STET_E_INVALID,
+			"%s can be reached from other machines, which the page alone is not for: use "
+			"stet serve --page, which can have a certificate.",
+			http->options.listen);
 	if (!gate->loopback && !http->options.tls && !http->options.insecure)
 		return st_fail(err, STET_E_INVALID,
 		               "%s can be reached from other machines, which could read the token on its "

@@ -123,7 +123,8 @@ static const struct option page_options[] = {
 	{"--allow-undo", NULL, "undo and redo writes from the page; without it the page only shows"},
 	{"--no-open", NULL, "print the address only, and start no browser"},
 	{"--listen", "ADDR",
-     "the address and port to listen on, 127.0.0.1 and any free port by default"},
+     "the address of this machine and the port to listen on; 127.0.0.1 and any free port by "
+     "default"},
 	{"--ext", "ENDINGS", "show the contents only of files with these endings, such as .md,.txt"},
 	{"--state-dir", "NAME", "the state directory below each directory; .stet by default"},
 	OPTIONS_END,
@@ -140,8 +141,9 @@ const struct command page_command = {
 		"it in the browser if there is a desktop. Ends on a signal.\n\n"
 		"The page reads the log and the state that the agents' own stet processes write, so it can "
 		"be started at any time. The address holds a token that is valid until the command ends; "
-		"anybody who has the address sees the files' history. Only this machine can reach the page, "
-		"unless --listen says otherwise.\n\n"
+		"anybody who has the address sees the files' history. Only this machine can reach the "
+        "page; "
+		"stet serve --page can let in others.\n\n"
 		"The page changes nothing without --allow-undo; with it, each undo is previewed first. "
 		"stet serve --page adds the page to an MCP server. stet top shows the same in a terminal.",
 	.max = -1,
