@@ -50,7 +50,16 @@ struct held {
 	bool replaced;
 	/* Its inotify watch, and the writers that its last events show. */
 	int watch;
-	enum { OPENED, CLOSED, WRITTEN_SINCE } writers;
+	enum writers {
+		OPENED,
+		WRITTEN,
+		/* Opened again before the writer closed it; and then written. */
+		REOPENED,
+		REWRITTEN,
+		CLOSED,
+		/* Written after a close, without an open in between. */
+		WRITTEN_SINCE,
+	} writers;
 	/* As of the last look. */
 	struct st_stamp stamp;
 	/* The version that was noted or rescued last. */
@@ -226,7 +235,7 @@ static void watch_held(struct st_witness *witness, struct held *held) {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/self/fd/%d", held->fd);
 	held->watch =
-		inotify_add_watch(witness->events, path, IN_OPEN | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB);
+		inotify_add_watch(witness->events, path, IN_OPEN | IN_MODIFY | IN_CLOSE | IN_ATTRIB);
 }
 
 /* Hold a place's file; false if there is none. Takes the place. */
@@ -504,14 +513,38 @@ static void begin_watch(struct st_witness *witness, int wait_s) {
 	(void)setpriority(PRIO_PROCESS, 0, -20);
 }
 
-/* A write after a close, without an open in between, is that of a second writer. */
+static enum writers after_open(enum writers writers) {
+	if (writers == REOPENED || writers == REWRITTEN)
+		return writers;
+	return writers == WRITTEN ? REOPENED : OPENED;
+}
+
+static enum writers after_write(enum writers writers) {
+	switch (writers) {
+	case OPENED:
+		return WRITTEN;
+	case REOPENED:
+		return REWRITTEN;
+	case CLOSED:
+		return WRITTEN_SINCE;
+	default:
+		return writers;
+	}
+}
+
+/*
+ * Two programs had the file open and wrote if one opened it between two writes, or if a write or a close follows
+ * a close without an open in between. An open between two writes can be that of a reader: its close tells.
+ */
 static void follow_writers(struct st_witness *witness, struct held *held, uint32_t mask) {
 	if (mask & IN_OPEN)
-		held->writers = OPENED;
-	if ((mask & IN_MODIFY) && held->writers == CLOSED)
-		held->writers = WRITTEN_SINCE;
+		held->writers = after_open(held->writers);
+	if (mask & IN_MODIFY)
+		held->writers = after_write(held->writers);
+	if ((mask & IN_CLOSE_NOWRITE) && (held->writers == REOPENED || held->writers == REWRITTEN))
+		held->writers = WRITTEN;
 	if (mask & IN_CLOSE_WRITE) {
-		witness->versions.overlapped |= held->writers == WRITTEN_SINCE;
+		witness->versions.overlapped |= held->writers >= REWRITTEN;
 		held->writers = CLOSED;
 	}
 }
@@ -542,11 +575,13 @@ static bool await_event(struct st_witness *witness, int64_t until) {
 	return fds[1].revents != 0;
 }
 
+/* The kernel merges an event with an equal one before it that nobody has read. */
 static void stay_awake(struct st_witness *witness) {
 	int64_t until = st_now_us() + SPIN_US;
-	do
+	do {
 		look_at_all(witness);
-	while (st_now_us() < until);
+		read_events(witness);
+	} while (st_now_us() < until);
 }
 
 /* Answer the hook. False if it is another user, who can find the name, too. */

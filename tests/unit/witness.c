@@ -233,6 +233,40 @@ static void a_version_that_a_rename_brought_is_seen(void **state) {
 	assert_int_equal(end_of(witness), SIGTERM);
 }
 
+/*
+ * A program opens the file between the tool's truncation and its write. While the witness is stopped it
+ * sees none of the bytes, only the events, of which the kernel merges the two closes.
+ */
+static const char *write_at_once(const struct dir *dir, int flags) {
+	pid_t witness = begin_witnessed(dir);
+	assert_int_equal(kill(witness, SIGSTOP), 0);
+	assert_int_equal(waitpid(witness, NULL, WUNTRACED), witness);
+	int tool = open(dir_at(dir, "a.txt"), O_WRONLY | O_TRUNC | O_CLOEXEC);
+	int other = open(dir_at(dir, "a.txt"), flags | O_CLOEXEC);
+	if (flags != O_RDONLY)
+		assert_int_equal(write(other, "late\n", 5), 5);
+	assert_int_equal(write(tool, "ONE\ntwo\n", 8), 8);
+	if (flags == O_RDONLY)
+		close(other);
+	close(tool);
+	if (flags != O_RDONLY)
+		close(other);
+	assert_int_equal(kill(witness, SIGCONT), 0);
+	const char *decision = hook(dir, EDIT("PostToolUse"));
+	assert_int_equal(kill(witness, SIGTERM), 0);
+	(void)end_of(witness);
+	return decision;
+}
+
+static void a_writer_that_closes_after_the_tool_is_noticed(void **state) {
+	assert_non_null(
+		strstr(write_at_once(set_up(state), O_WRONLY | O_APPEND), "at the same moment"));
+}
+
+static void a_reader_between_two_writes_is_no_writer(void **state) {
+	assert_string_equal(write_at_once(set_up(state), O_RDONLY), "");
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(a_witness_leaves_the_pipes_of_the_agent),
@@ -240,6 +274,8 @@ int main(void) {
 		claim(another_user_ends_no_watch),
 		claim(a_version_that_a_rename_brought_is_seen),
 		claim(no_hook_waits_for_a_witness_that_hangs),
+		claim(a_writer_that_closes_after_the_tool_is_noticed),
+		claim(a_reader_between_two_writes_is_no_writer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
