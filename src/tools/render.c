@@ -7,6 +7,8 @@
 #include "tools/route.h"
 #include "core/places/places.h"
 #include "core/session/deliver.h"
+#include "core/workspace/vault.h"
+#include "fs/path/dirs.h"
 #include "stet/host.h"
 #include "tools/host.h"
 
@@ -175,6 +177,19 @@ static void tell_of_change(struct st_call *call, const char *path) {
 		st_call_tell(call, path, &seen->version.hash);
 }
 
+/* Make the missing directories of a new file. Returns whether there were any. */
+static bool make_directories(struct st_call *call, const char *path) {
+	const struct stet_workspace *ws = call->session->ws;
+	const char *name = strrchr(path, '/');
+	st_autofree char *relative = NULL;
+	size_t made = 0;
+	if (!name || st_vault_check_path(ws, path, NULL) < 0)
+		return false;
+	struct st_str parent = st_strn(path, (size_t)(name - path));
+	return st_dir_make(&ws->root, parent, ws->writes.state_dir, &made, &relative, NULL) == 0 &&
+	       made > 0;
+}
+
 int st_call_change(struct st_call *call, struct st_change *change, const char *path_key,
                    struct stet_answer **out, struct stet_error *err) {
 	if (st_arg(call, "expectedHash"))
@@ -190,6 +205,8 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 	if (!answer)
 		return st_fail_nomem(err);
 	int code = st_change_apply(call->session, change, answer, err);
+	if (code == STET_E_NOT_FOUND && change->makes_dirs && make_directories(call, change->path))
+		code = st_change_apply(call->session, change, answer, err);
 	if (code == STET_E_CONFLICT)
 		st_render_refusal(call, change->expected_hash, answer);
 	if (code == 0 || code == STET_E_CONFLICT)

@@ -1056,8 +1056,29 @@ static void a_file_without_its_directory_is_not_found(void **state) {
 	struct host *host = *state;
 	refuse(host, STET_E_NOT_FOUND, "read_file", "{'path': 'no/a.txt'}");
 	expect_str("message", "File not found: \"no/a.txt\". Check the path.");
-	refuse(host, STET_E_NOT_FOUND, "write_file", "{'path': 'no/a.txt', 'content': 'x'}");
-	expect_str("message", "The directory of \"no/a.txt\" was not found. Create it first.");
+}
+
+static void a_new_file_gets_its_directories(void **state) {
+	struct host *host = *state;
+	call(host, "write_file", "{'path': 'one/two/a.txt', 'content': 'x'}");
+	expect_str("path", "one/two/a.txt");
+	assert_string_equal(dir_read(host->dir, "one/two/a.txt"), "x");
+	call(host, "append_file", "{'path': 'log/today.txt', 'content': 'x'}");
+	assert_string_equal(dir_read(host->dir, "log/today.txt"), "x");
+}
+
+/* A write that is refused leaves no directories behind. */
+static void a_file_that_is_refused_gets_no_directories(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "file", "x");
+	refuse(host, STET_E_NOT_FOUND, "write_file",
+	       "{'path': 'no/a.txt', 'content': 'x', 'expectedHash': '0123456789abcdef'}");
+	refuse(host, STET_E_PROTECTED, "write_file", "{'path': '.git/no/a.txt', 'content': 'x'}");
+	refuse(host, STET_E_PROTECTED, "write_file", "{'path': 'no/.stet/a.txt', 'content': 'x'}");
+	refuse(host, STET_E_OUTSIDE, "write_file", "{'path': '../no/a.txt', 'content': 'x'}");
+	refuse(host, STET_E_KIND, "write_file", "{'path': 'file/no/a.txt', 'content': 'x'}");
+	assert_int_equal(access(dir_at(host->dir, "no"), F_OK), -1);
+	assert_int_equal(access(dir_at(host->dir, ".git"), F_OK), -1);
 }
 
 /* Answers show U+FFFD for them: to read the file again would not help. */
@@ -1194,6 +1215,8 @@ int main(void) {
 		host_claim(the_lines_after_the_head_are_within_reach),
 		host_claim(a_page_says_all_the_lines_that_it_has),
 		host_claim(a_file_without_its_directory_is_not_found),
+		host_claim(a_new_file_gets_its_directories),
+		host_claim(a_file_that_is_refused_gets_no_directories),
 		host_claim(text_for_bytes_that_are_not_utf8_matches_nothing),
 		host_claim(a_session_is_told_that_it_wrote_the_version_itself),
 		host_claim(a_gap_in_a_long_line_is_not_seen),

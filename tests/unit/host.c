@@ -302,8 +302,8 @@ static void new_files_go_where_their_directory_is(void **state) {
 	assert_true(dir_has(office->dir, "one/new.txt"));
 	assert_int_equal(call(office, "write_file", "{'path': 'sub/new.txt', 'content': 'x'}"), 0);
 	assert_true(dir_has(office->dir, "two/sub/new.txt"));
-	assert_int_equal(call(office, "write_file", "{'path': 'no/new.txt', 'content': 'x'}"),
-	                 STET_E_NOT_FOUND);
+	assert_int_equal(call(office, "write_file", "{'path': 'no/new.txt', 'content': 'x'}"), 0);
+	assert_true(dir_has(office->dir, "one/no/new.txt"));
 }
 
 static void what_is_in_no_workspace_is_refused_with_those_there_are(void **state) {

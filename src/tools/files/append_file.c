@@ -47,6 +47,7 @@ static int run_append_file(struct st_call *call, struct stet_error *err) {
 	struct st_change change = {
 		.path = path,
 		.kind = ST_CHANGE_APPEND,
+		.makes_dirs = !st_arg(call, "expectedHash"),
 		.text = true,
 		.partly = &appending.joined,
 		.make = make_appended,

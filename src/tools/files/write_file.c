@@ -78,6 +78,8 @@ static int run_write_file(struct st_call *call, struct stet_error *err) {
 		.path = path,
 		.kind = ST_CHANGE_WHOLE,
 		.check_drops = true,
+		/* With a hash the caller means a file that is there. */
+		.makes_dirs = !st_arg(call, "expectedHash"),
 		.make = make_written,
 		.context = &writing,
 	};
@@ -103,8 +105,8 @@ const struct st_tool st_write_file = {
 	.name = "write_file",
 	.title = "Write a file",
 	.description =
-		"Create a file, or replace one that you have read completely. To change a part use "
-		"edit_file.",
+		"Create a file and its missing directories, or replace one that you have read completely. "
+		"To change a part use edit_file.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"size\":{"
