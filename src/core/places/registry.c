@@ -358,7 +358,7 @@ static int begin_cleaning(struct st_registry *registry, int64_t now, bool *due,
 	return *due ? st_db_run(registry->db, notes, err, "i", now) : code;
 }
 
-/* What seems to happen later was noted while the clock was ahead: it would be new for that long. */
+/* An event from the future was noted while the clock was ahead: it would stay new for that long. */
 static int mend_times(struct st_registry *registry, int64_t now, struct stet_error *err) {
 	static const char *const sql[] = {
 		"UPDATE event SET at = ?1 WHERE at > ?1",

@@ -22,7 +22,7 @@ static void render_undone(struct st_call *call, const struct stet_answer *answer
 	st_buf_add(&call->text, st_buf_str(&answer->diff));
 }
 
-/* What the undo brought back was sent if the answer has the whole diff: a redo of it needs no preview. */
+/* An answer with the whole diff sent all that the undo brought back: a redo of it needs no preview. */
 static void note_shown(struct stet_session *session, const struct stet_answer *answer) {
 	size_t last = session->own_write_count - 1;
 	bool is_shown = session->own_write_count > 0 && !answer->diff_truncated;
