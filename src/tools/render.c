@@ -183,7 +183,8 @@ static bool make_directories(struct st_call *call, const char *path) {
 	const char *name = strrchr(path, '/');
 	st_autofree char *relative = NULL;
 	size_t made = 0;
-	if (!name || st_vault_check_path(ws, path, NULL) < 0)
+	/* A path in quotes, or with a blank before it, is a mistake: it would begin with a directory of that name. */
+	if (!name || strchr(" \t\n\"'`", *path) || st_vault_check_path(ws, path, NULL) < 0)
 		return false;
 	struct st_str parent = st_strn(path, (size_t)(name - path));
 	return st_dir_make(&ws->root, parent, ws->writes.state_dir, &made, &relative, NULL) == 0 &&

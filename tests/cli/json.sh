@@ -62,7 +62,7 @@ read error message read nothing.txt
 read error error read
 read error error read list.txt --offset none
 write success fileHash write new.txt
-write error message write nothing/new.txt
+write error message write .git/new.txt
 write conflict reason --session other write list.txt
 edit success fileHash --session me edit list.txt milk tea
 edit error message edit list.txt wine beer

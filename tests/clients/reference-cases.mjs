@@ -142,7 +142,10 @@ for (const [what, text] of Object.entries(spelled)) {
 	add(`get_file_info: ${what}`, tree, ['get_file_info', { path: text }], { rules });
 	add(`list_directory: ${what}`, tree, ['list_directory', { path: text }], { rules });
 	add(`directory_tree: ${what}`, tree, ['directory_tree', { path: text }], { rules: [...rules, 'a large tree shows the upper levels first, and says so'] });
-	add(`write_file: ${what}`, tree, [['read_text_file', { path: text }], ['write_file', { path: text, content: 'new\n' }]], { rules, after: second ? { 'two/t.txt': 'new\n' } : undefined });
+	add(`write_file: ${what}`, tree, [['read_text_file', { path: text }], ['write_file', { path: text, content: 'new\n' }]], {
+		rules: what === 'a missing directory' ? ['what is missing is made'] : rules,
+		after: second ? { 'two/t.txt': 'new\n' } : what === 'a missing directory' ? { 'one/nope/a.txt': 'new\n' } : undefined,
+	});
 	add(`edit_file: ${what}`, tree, ['edit_file', { path: text, edits: [{ oldText: 'a', newText: 'b' }] }], { rules });
 	add(`move_file from: ${what}`, tree, ['move_file', { source: text, destination: '@/moved' }], { rules });
 }

@@ -1076,9 +1076,13 @@ static void a_file_that_is_refused_gets_no_directories(void **state) {
 	refuse(host, STET_E_PROTECTED, "write_file", "{'path': '.git/no/a.txt', 'content': 'x'}");
 	refuse(host, STET_E_PROTECTED, "write_file", "{'path': 'no/.stet/a.txt', 'content': 'x'}");
 	refuse(host, STET_E_OUTSIDE, "write_file", "{'path': '../no/a.txt', 'content': 'x'}");
+	refuse(host, STET_E_NOT_FOUND, "write_file", "{'path': '\\\"no/a.txt\\\"', 'content': 'x'}");
+	refuse(host, STET_E_NOT_FOUND, "write_file", "{'path': ' no/a.txt', 'content': 'x'}");
 	refuse(host, STET_E_KIND, "write_file", "{'path': 'file/no/a.txt', 'content': 'x'}");
 	assert_int_equal(access(dir_at(host->dir, "no"), F_OK), -1);
 	assert_int_equal(access(dir_at(host->dir, ".git"), F_OK), -1);
+	assert_int_equal(access(dir_at(host->dir, "\"no"), F_OK), -1);
+	assert_int_equal(access(dir_at(host->dir, " no"), F_OK), -1);
 }
 
 /* Answers show U+FFFD for them: to read the file again would not help. */
