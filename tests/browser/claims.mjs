@@ -438,6 +438,9 @@ await claim("a diff of 10 MB is cut, and the page stays usable", async () => {
 	assert(Date.now() - began < 5000, `it took ${Date.now() - began} ms`);
 	await page.click("button:has-text('more line')");
 	assert(await page.locator("table.diff tr").count() > 1500, "no more lines");
+	const broken = await page.locator("table.diff .no").evaluateAll((cells) =>
+		cells.filter((cell) => cell.offsetHeight > 1.5 * parseFloat(getComputedStyle(cell).lineHeight)).length);
+	assert(broken === 0, `${broken} line numbers are broken into two lines`);
 });
 await claim("a log of 10,000 entries is shown page by page", async () => {
 	const database = join(stage.root, ".stet", "stet.db");
