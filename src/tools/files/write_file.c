@@ -105,8 +105,8 @@ const struct st_tool st_write_file = {
 	.name = "write_file",
 	.title = "Write a file",
 	.description =
-		"Create a file and its missing directories, or replace one that you have read completely. "
-		"To change a part use edit_file.",
+		"Create a file, or replace one that you have read completely. To change a part use "
+		"edit_file.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"size\":{"
