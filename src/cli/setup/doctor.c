@@ -59,13 +59,20 @@ static char *configured_command(const struct client *client, const char *path) {
 
 /* ---- a sample event ---- */
 
+/*
+ * The event is in the pipe, which has room for it, before the command starts: written later, it would end this program
+ * by SIGPIPE if the command had ended meanwhile.
+ */
 static int start_command(const char *command, const char *root, int fds[2], pid_t *pid) {
 	int in[2];
 	if (pipe(in) < 0)
 		return -1;
+	dprintf(in[1],
+	        "{\"session_id\":\"stet-doctor\",\"cwd\":\"%s\",\"hook_event_name\":\"StetDoctor\"}",
+	        root);
+	close(in[1]);
 	if (pipe(fds) < 0 || (*pid = fork()) < 0) {
 		close(in[0]);
-		close(in[1]);
 		return -1;
 	}
 	if (*pid == 0) {
@@ -73,17 +80,12 @@ static int start_command(const char *command, const char *root, int fds[2], pid_
 		dup2(fds[1], STDOUT_FILENO);
 		int nowhere = open("/dev/null", O_WRONLY);
 		dup2(nowhere, STDERR_FILENO);
-		close(in[1]);
 		close(fds[0]);
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(127);
 	}
 	close(in[0]);
 	close(fds[1]);
-	dprintf(in[1],
-	        "{\"session_id\":\"stet-doctor\",\"cwd\":\"%s\",\"hook_event_name\":\"StetDoctor\"}",
-	        root);
-	close(in[1]);
 	return 0;
 }
 
